@@ -1,0 +1,68 @@
+package effects
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/basisagent/basis/reducer"
+)
+
+// Tool is something a model can call.
+type Tool interface {
+	// Spec describes the tool; it never changes.
+	Spec() Spec
+
+	// Call runs the tool once. A failure that the model should read is a
+	// Result with IsError; an error means that the outcome is unknown. When
+	// ctx ends the call stops what it started and returns what there is.
+	Call(ctx context.Context, in Invocation) (Result, error)
+}
+
+// Spec is what the model and the rules know of a tool.
+type Spec struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage // a JSON Schema of type object, compact
+	Class       reducer.Class
+	Lane        reducer.Lane
+}
+
+// Invocation is one call.
+type Invocation struct {
+	Call     string          // our id, such as r3.c2
+	Input    json.RawMessage // one JSON document, as the model or a hook left it
+	Progress func(text string)
+}
+
+// Result is what a call came to.
+type Result struct {
+	Output  string // valid UTF-8
+	IsError bool
+	Code    string // a short word for programs where IsError, such as not_found or not_unique
+	Summary string // one line for people; "" lets the first line of Output stand
+}
+
+// Normalizer is implemented by a tool that accepts looser input than its
+// schema says (TOOL-23). Normalize returns input of the published shape. It
+// runs before hooks and the schema check.
+type Normalizer interface {
+	Normalize(in json.RawMessage) (json.RawMessage, error)
+}
+
+// Classifier is implemented by a tool whose class or lane depends on its input.
+type Classifier interface {
+	Classify(in json.RawMessage) (reducer.Class, reducer.Lane)
+}
+
+// Previewer is implemented by a tool that can show an approver what a call
+// would do (TOOL-29). A non-nil error refuses the call before anyone is asked;
+// its text is what the model reads (TOOL-30).
+type Previewer interface {
+	Preview(in json.RawMessage) (json.RawMessage, error)
+}
+
+// Summarizer is implemented by a tool that has a better one-line description
+// of a call than its name, such as "read src/a.go".
+type Summarizer interface {
+	Summarize(in json.RawMessage) string
+}

@@ -1,0 +1,2 @@
+// Package provider is one streaming contract for every model vendor.
+package provider
