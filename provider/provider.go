@@ -41,36 +41,19 @@ type Tool struct {
 	Schema      json.RawMessage // a JSON Schema of type object, compact
 }
 
-// Role says who speaks in a message.
-type Role string
+// Message, Role and Result are the conversation's own words.
+type (
+	Message = reducer.Message
+	Role    = reducer.Role
+	Result  = reducer.Result
+)
 
 // The roles.
 const (
-	RoleUser      Role = "user"
-	RoleAssistant Role = "assistant"
-	RoleResults   Role = "results" // the results of all calls of the answer before it, in call order
+	RoleUser      = reducer.RoleUser
+	RoleAssistant = reducer.RoleAssistant
+	RoleResults   = reducer.RoleResults
 )
-
-// Message is one step of the conversation.
-type Message struct {
-	// Key identifies the content: two messages of one agent with the same Key
-	// are equal. A wire encodes a Key once and reuses the bytes, so a request
-	// costs what is new in it (decision 39).
-	Key     string
-	Role    Role
-	Parts   []reducer.Part     // of a user message
-	Items   []reducer.Item     // of an assistant message
-	Source  reducer.Provenance // of an assistant message
-	Results []Result           // of a results message
-}
-
-// Result is the outcome of one call as the model is shown it.
-type Result struct {
-	ID      string // the vendor's id of the call, as in its item
-	Name    string
-	Text    reducer.Text
-	IsError bool
-}
 
 // Chunk is one thing that a stream yields.
 //

@@ -1,0 +1,34 @@
+package effects
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/basisagent/basis/reducer"
+)
+
+// Approver answers whether a call may happen.
+type Approver interface {
+	// Review asks once and returns the answer. When ctx ends it returns at
+	// once with an error; the question then stays open. Any other error denies.
+	Review(ctx context.Context, a Approval) (Verdict, error)
+}
+
+// Approval is one question.
+type Approval struct {
+	Call        string // our id of the call; also the question's
+	Tool        string
+	Description string
+	Summary     string          // one line: what would be done
+	Class       reducer.Class   // what kind of change it could make
+	Input       json.RawMessage // as the call would run
+	Preview     json.RawMessage // what the tool shows of it; nil if it has nothing to add
+}
+
+// Verdict is the answer.
+type Verdict struct {
+	Allow  bool
+	Scope  string // once, or process: for as long as this process drives the agent
+	By     string // who answered, such as person
+	Reason string // for the model, where it is a denial
+}

@@ -1,0 +1,139 @@
+package effects
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/basisagent/basis/reducer"
+)
+
+// Review checks a call before it may start: the arguments are normalised and
+// the tool may refuse them. It takes no time, so a loop can do it inside a step.
+func (p *Performer) Review(s reducer.State, call string) (reducer.Event, bool) {
+	c, ok := s.Call(call)
+	if !ok {
+		return nil, false
+	}
+	e := reducer.CallReviewed{Call: call}
+	t, in, refusal := p.prepare(c)
+	if refusal == nil {
+		refusal = p.preview(t, in, &e)
+	}
+	if refusal != nil {
+		e.Refuse = refusal
+		return e, true
+	}
+	if args, err := p.load(c.Args); err != nil || args != string(in) && !blank(args) {
+		var kept error
+		if e.Input, kept = p.keep(string(in), "application/json"); kept != nil {
+			e.Refuse = &reducer.Refusal{Code: "blob", Text: "This call was not run: " + kept.Error()}
+		}
+	}
+	return e, true
+}
+
+func (p *Performer) preview(t Tool, in json.RawMessage, e *reducer.CallReviewed) *reducer.Refusal {
+	v, ok := t.(Previewer)
+	if !ok {
+		return nil
+	}
+	preview, err := v.Preview(in)
+	if err != nil {
+		return &reducer.Refusal{Code: "refused", Text: err.Error()}
+	}
+	// What would only repeat the input is computed again where it is shown.
+	if len(preview) <= previewLimit {
+		e.Preview = preview
+	}
+	return nil
+}
+
+const previewLimit = 1 << 10
+
+// prepare finds the tool and brings the arguments into its shape.
+func (p *Performer) prepare(c reducer.Call) (Tool, json.RawMessage, *reducer.Refusal) {
+	t, ok := p.tool(c.Name)
+	if !ok {
+		return nil, nil, &reducer.Refusal{Code: "unknown_tool", Text: "There is no tool " + quote(c.Name) + ". There are: " + p.names() + "."}
+	}
+	args, err := p.load(c.Args)
+	if err != nil {
+		return nil, nil, &reducer.Refusal{Code: "blob", Text: "The arguments of this call are lost: " + err.Error()}
+	}
+	in, err := document(args)
+	if err == nil {
+		if n, ok := t.(Normalizer); ok {
+			in, err = n.Normalize(in)
+		}
+	}
+	if err != nil {
+		return nil, nil, &reducer.Refusal{Code: "invalid_arguments", Text: c.Name + ": " + err.Error()}
+	}
+	return t, in, nil
+}
+
+func (p *Performer) names() string {
+	var all []string
+	for _, t := range p.tools {
+		all = append(all, t.Spec().Name)
+	}
+	return strings.Join(all, ", ")
+}
+
+func quote(s string) string { return "\"" + s + "\"" }
+
+// runCall runs a call once. A read that is interrupted reports nothing and is
+// run again later; everything else says how far it came.
+func (p *Performer) runCall(ctx context.Context, s reducer.State, f reducer.RunCall, out Out) {
+	c, ok := s.Call(f.Call)
+	if !ok {
+		return
+	}
+	t, in, refusal := p.prepare(c)
+	if refusal != nil {
+		out.Report(reducer.CallSettled{Call: c.ID, Outcome: reducer.OutcomeFailed, Code: refusal.Code, Output: reducer.T(refusal.Text)})
+		return
+	}
+	begun := p.o.Now()
+	r, err := t.Call(ctx, Invocation{Call: c.ID, Input: in, Progress: func(text string) {
+		out.Progress(reducer.Progress{Kind: reducer.ProgressOutput, Call: c.ID, Tool: c.Name, Text: p.redact.Replace(text)})
+	}})
+	e := p.settle(c, r, err, p.o.Now().Sub(begun))
+	if ctx.Err() != nil && (r.IsError || err != nil) {
+		cause := context.Cause(ctx)
+		if errors.Is(cause, ErrStopped) && c.Class == reducer.ClassNone {
+			return
+		}
+		e.Outcome, e.Reason = reducer.OutcomeCancelled, cause.Error()
+	}
+	out.Report(e)
+}
+
+func (p *Performer) settle(c reducer.Call, r Result, err error, took time.Duration) reducer.CallSettled {
+	e := reducer.CallSettled{Call: c.ID, Outcome: reducer.OutcomeDone, Code: r.Code, Summary: r.Summary, MS: took.Milliseconds()}
+	if r.IsError {
+		e.Outcome = reducer.OutcomeFailed
+	}
+	if err != nil {
+		e.Outcome, e.Code = reducer.OutcomeFailed, "failed"
+		r.Output = strings.TrimSpace(r.Output + "\n" + c.Name + ": " + err.Error())
+	}
+	text := p.redact.Replace(r.Output)
+	e.Summary = p.redact.Replace(e.Summary)
+	kept, keepErr := p.keep(text, "text/plain")
+	if keepErr != nil {
+		kept = reducer.T(text[:reducer.InlineLimit/2] + "\n[the rest could not be kept: " + keepErr.Error() + "]")
+	}
+	e.Output = kept
+	path := ""
+	if kept.Blob.Digest != "" {
+		path = p.o.Blobs.Path(kept.Blob)
+	}
+	if shown, cut := Limit(text, MaxResultBytes, MaxResultLines, path); cut {
+		e.Shown, _ = p.keep(shown, "text/plain")
+	}
+	return e
+}

@@ -1,0 +1,207 @@
+package effects
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/reducer"
+)
+
+// ErrStopped is the cause with which a context ends when the run lets go of
+// the agent: what can be taken up again later reports nothing.
+var ErrStopped = errors.New("interrupted")
+
+// Unwanted is the cause with which a context ends when the rules no longer
+// want the effect; its text is the word of the rules, such as cancelled.
+type Unwanted string
+
+func (u Unwanted) Error() string { return string(u) }
+
+// Out takes what an effect has to say while it runs. Both methods may block
+// for a moment; neither fails.
+type Out interface {
+	// Report gives observations that belong together. They are recorded as a
+	// whole or not at all.
+	Report(events ...reducer.Event)
+	Progress(p reducer.Progress)
+}
+
+// Blobs keeps long texts beside the journal.
+type Blobs interface {
+	Put(data []byte, media string) (reducer.Ref, error)
+	Get(ref reducer.Ref) ([]byte, error)
+	Path(ref reducer.Ref) string
+}
+
+// Workspace is what an opening gives: the facts to record, and the means.
+type Workspace struct {
+	Opened reducer.WorkspaceOpened
+	Model  provider.Model
+	Tools  []Tool
+}
+
+// Options are a performer's seams. Open and Blobs are required.
+type Options struct {
+	// Open opens the workspace. An error's text is what the user reads.
+	Open func(ctx context.Context, s reducer.State) (Workspace, error)
+
+	Approver Approver         // nil: nobody can be asked
+	Blobs    Blobs            //
+	Now      func() time.Time // measures durations; nil is time.Now
+	Secrets  []Secret         // values that never enter what effects report
+}
+
+// Secret is a value to be hidden and the name to show instead of it.
+type Secret struct {
+	Name  string
+	Value string `json:"-"`
+}
+
+// String hides the value, as does every other way to print a Secret.
+func (s Secret) String() string { return "[redacted:" + s.Name + "]" }
+
+// GoString hides the value.
+func (s Secret) GoString() string { return s.String() }
+
+// Performer carries out effects. It holds the open workspace between them, so
+// it serves one agent, and OpenWorkspace comes before all that needs one.
+type Performer struct {
+	o      Options
+	redact *strings.Replacer
+	model  provider.Model
+	tools  []Tool
+	specs  []provider.Tool
+}
+
+// NewPerformer returns a performer with nothing open.
+func NewPerformer(o Options) *Performer {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	var pairs []string
+	for _, s := range o.Secrets {
+		if len(s.Value) >= minSecret {
+			pairs = append(pairs, s.Value, s.String())
+		}
+	}
+	return &Performer{o: o, redact: strings.NewReplacer(pairs...)}
+}
+
+// minSecret is the shortest value that is hidden: anything shorter would make
+// nonsense of ordinary text.
+const minSecret = 6
+
+// CanAsk reports whether there is anybody to answer an Ask.
+func (p *Performer) CanAsk() bool { return p.o.Approver != nil }
+
+// Perform carries out f as it is owed in s and reports how it went. It returns
+// when everything is reported and nothing that it started is left. When ctx
+// ends, its cause is [ErrStopped] or an [Unwanted].
+func (p *Performer) Perform(ctx context.Context, s reducer.State, f reducer.Effect, out Out) {
+	switch f := f.(type) {
+	case reducer.OpenWorkspace:
+		p.open(ctx, s, out)
+	case reducer.CallModel:
+		p.callModel(ctx, s, f, out)
+	case reducer.ReviewCall:
+		if e, ok := p.Review(s, f.Call); ok {
+			out.Report(e)
+		}
+	case reducer.Ask:
+		p.ask(ctx, s, f, out)
+	case reducer.RunCall:
+		p.runCall(ctx, s, f, out)
+	case reducer.RunPostHooks:
+		out.Report(reducer.HookAnswered{Call: f.Call, Event: "post", Last: true})
+	case reducer.AwaitDeadline, reducer.CloseInbox, reducer.DriveChild:
+		// The run does these itself: they need its clock, its locks, its files.
+	}
+}
+
+func (p *Performer) open(ctx context.Context, s reducer.State, out Out) {
+	w, err := p.o.Open(ctx, s)
+	if err != nil {
+		if ctx.Err() == nil {
+			out.Report(reducer.WorkspaceFailed{Code: "open", Error: p.redact.Replace(err.Error())})
+		}
+		return
+	}
+	p.model, p.tools, p.specs = w.Model, w.Tools, nil
+	for _, t := range w.Tools {
+		spec := t.Spec()
+		p.specs = append(p.specs, provider.Tool{Name: spec.Name, Description: spec.Description, Schema: spec.Schema})
+	}
+	opened := w.Opened
+	if opened.SystemDigest == s.Setup.SystemDigest {
+		opened.System = reducer.Text{}
+	} else if opened.System, err = p.keep(opened.System.Inline, "text/plain"); err != nil {
+		out.Report(reducer.WorkspaceFailed{Code: "blob", Error: err.Error()})
+		return
+	}
+	if opened.ToolsDigest == s.Setup.ToolsDigest {
+		opened.Tools = nil
+	}
+	out.Report(opened)
+}
+
+func (p *Performer) tool(name string) (Tool, bool) {
+	for _, t := range p.tools {
+		if t.Spec().Name == name {
+			return t, true
+		}
+	}
+	return nil, false
+}
+
+// keep is the text as a record carries it: inline, or in a blob.
+func (p *Performer) keep(s, media string) (reducer.Text, error) {
+	if len(s) <= reducer.InlineLimit {
+		return reducer.T(s), nil
+	}
+	ref, err := p.o.Blobs.Put([]byte(s), media)
+	if err != nil {
+		return reducer.Text{}, err
+	}
+	return reducer.Text{Blob: ref}, nil
+}
+
+// load is the inverse of keep.
+func (p *Performer) load(t reducer.Text) (string, error) {
+	if t.Blob.Digest == "" {
+		return t.Inline, nil
+	}
+	data, err := p.o.Blobs.Get(t.Blob)
+	return string(data), err
+}
+
+func (p *Performer) ask(ctx context.Context, s reducer.State, f reducer.Ask, out Out) {
+	c, ok := s.Call(f.Call)
+	if !ok || p.o.Approver == nil {
+		return
+	}
+	a := Approval{Call: c.ID, Tool: c.Name, Class: c.Class, Preview: c.Preview}
+	if args, err := p.load(c.Args); err == nil {
+		a.Input = json.RawMessage(args)
+	}
+	if t, ok := p.tool(c.Name); ok {
+		a.Description = t.Spec().Description
+		if z, ok := t.(Summarizer); ok {
+			a.Summary = z.Summarize(a.Input)
+		}
+	}
+	v, err := p.o.Approver.Review(ctx, a)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		v = Verdict{Scope: "once", By: "basis", Reason: "the question could not be answered: " + err.Error()}
+	}
+	if v.Scope == "" {
+		v.Scope = "once"
+	}
+	out.Report(reducer.ApprovalAnswered{Call: c.ID, Allow: v.Allow, Scope: v.Scope, By: v.By, Reason: v.Reason})
+}

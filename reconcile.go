@@ -1,0 +1,204 @@
+package basis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/basisagent/basis/effects"
+	"github.com/basisagent/basis/reducer"
+)
+
+// reconcile makes what runs match what is owed: it starts what is open, stops
+// what is unwanted or no longer open, and answers for what is unwanted and was
+// never started.
+func (r *run) reconcile(ctx context.Context) error {
+	for {
+		var unrun []arrival
+		wanted := map[string]bool{}
+		for _, f := range r.state.Open() {
+			id := reducer.EffectID(f)
+			wanted[id] = true
+			cause := reducer.Unwanted(f)
+			switch j := r.jobs[id]; {
+			case cause != "" && j == nil:
+				unrun = append(unrun, arrival{events: notRun(f, cause)})
+			case cause != "":
+				j.end(effects.Unwanted(cause))
+			case j == nil && r.stop == nil:
+				if err := r.launch(ctx, f); err != nil {
+					return err
+				}
+			}
+		}
+		for id, j := range r.jobs {
+			if !wanted[id] {
+				j.end(effects.Unwanted("superseded"))
+			}
+		}
+		if len(unrun) == 0 {
+			return nil
+		}
+		if err := r.step(unrun); err != nil {
+			return err
+		}
+	}
+}
+
+func (j *job) end(cause error) {
+	if !j.cancelled {
+		j.cancelled = true
+		j.cancel(cause)
+	}
+}
+
+// notRun is what an effect reports that was unwanted before it was started.
+func notRun(f reducer.Effect, cause string) []reducer.Event {
+	switch f := f.(type) {
+	case reducer.CallModel:
+		return []reducer.Event{reducer.RoundFailed{Round: f.Round, Kind: cause}}
+	case reducer.RunCall:
+		return []reducer.Event{reducer.CallSettled{Call: f.Call, Outcome: reducer.OutcomeCancelled, Reason: "not run"}}
+	case reducer.RunPostHooks:
+		return []reducer.Event{reducer.HookAnswered{Call: f.Call, Event: "post", Last: true, Withheld: true}}
+	case reducer.AwaitDeadline, reducer.OpenWorkspace, reducer.ReviewCall, reducer.Ask, reducer.DriveChild, reducer.CloseInbox:
+	}
+	return nil
+}
+
+// launch starts an effect. What needs the run's own clock or locks is done here.
+func (r *run) launch(ctx context.Context, f reducer.Effect) error {
+	switch f := f.(type) {
+	case reducer.CloseInbox:
+		return r.closeInbox()
+	case reducer.DriveChild:
+		return fmt.Errorf("child %s: this version cannot drive the children of an agent", reducer.EffectID(f))
+	case reducer.Ask:
+		if !r.askable {
+			r.stop = &Stop{Reason: "unaskable", Detail: "nobody can be asked about " + f.Call + " here"}
+			return nil
+		}
+		r.start(ctx, f, false)
+	case reducer.AwaitDeadline:
+		r.start(ctx, f, false)
+	case reducer.RunCall:
+		c, _ := r.state.Call(f.Call)
+		r.start(ctx, f, c.Class != reducer.ClassNone)
+	case reducer.OpenWorkspace, reducer.CallModel, reducer.ReviewCall, reducer.RunPostHooks:
+		r.start(ctx, f, false)
+	}
+	return nil
+}
+
+// start performs an effect in a goroutine of its own, as it is owed now.
+func (r *run) start(ctx context.Context, f reducer.Effect, settles bool) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	id, state := reducer.EffectID(f), r.state
+	r.jobs[id] = &job{cancel: cancel, settles: settles}
+	r.workers.Go(func() {
+		defer cancel(nil)
+		out := outlet{run: r}
+		if d, ok := f.(reducer.AwaitDeadline); ok {
+			r.awaitDeadline(ctx, d, out)
+		} else {
+			r.performer.Perform(ctx, state, f, out)
+		}
+		r.send(arrival{done: id})
+	})
+}
+
+func (r *run) awaitDeadline(ctx context.Context, d reducer.AwaitDeadline, out outlet) {
+	at := time.UnixMilli(d.AtMS)
+	timer := time.NewTimer(at.Sub(r.now()))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		out.Report(reducer.BoundPassed{Bound: reducer.BoundDeadline, By: "clock", Limit: d.AtMS})
+	case <-ctx.Done():
+	}
+}
+
+// send hands an arrival to the loop. Once the loop has returned nobody takes
+// it, and nobody needs it: what was not recorded is owed again.
+func (r *run) send(a arrival) {
+	select {
+	case r.arrivals <- a:
+	case <-r.gone:
+	}
+}
+
+// outlet is where a job's reports go.
+type outlet struct{ run *run }
+
+// Report sends observations that belong together.
+func (o outlet) Report(events ...reducer.Event) { o.run.send(arrival{events: events}) }
+
+// Progress sends what is streaming now.
+func (o outlet) Progress(p reducer.Progress) { o.run.send(arrival{progress: &p}) }
+
+// closeInbox ends the intake: under the inbox's lock, what is there is taken
+// in, and if nothing is, the closing is recorded with the end of the task.
+func (r *run) closeInbox() error {
+	unlock, err := r.inbox.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for {
+		left, err := r.inbox.sweep()
+		if err != nil {
+			return err
+		}
+		if len(left) == 0 {
+			return r.step([]arrival{{events: []reducer.Event{reducer.InboxClosed{}}}})
+		}
+		if err := r.step(left); err != nil {
+			return err
+		}
+		if !slices.Contains(r.state.Open(), reducer.Effect(reducer.CloseInbox{})) {
+			return nil
+		}
+	}
+}
+
+// letGo detaches in good order: it launches nothing, waits a moment for calls
+// and children to say how far they came, and says why it left.
+func (r *run) letGo() error {
+	for _, j := range r.jobs {
+		j.end(effects.ErrStopped)
+	}
+	timer := time.NewTimer(stopGrace)
+	defer timer.Stop()
+	for r.settling() && !r.state.Ended() {
+		select {
+		case a := <-r.arrivals:
+			if err := r.step(r.drain([]arrival{a})); err != nil {
+				return err
+			}
+		case <-timer.C:
+			return errors.Join(r.detach(), r.stop)
+		}
+	}
+	if r.state.Ended() {
+		return nil
+	}
+	return errors.Join(r.detach(), r.stop)
+}
+
+// settling reports whether a job is left whose outcome is worth waiting for.
+func (r *run) settling() bool {
+	for _, j := range r.jobs {
+		if j.settles {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) detach() error {
+	f := fold{r: r, state: r.state}
+	f.record(reducer.AgentDetached{Reason: r.stop.Reason, Detail: r.stop.Detail})
+	return r.commit(&f)
+}
