@@ -1,0 +1,272 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"hash/crc32"
+	"strconv"
+	"time"
+)
+
+// A line is written by appendLine and read by parseLine, by hand and to the
+// byte: {"seq":S,"type":"T","v":1,"ts":"Z","gen":G,"pos":P,"prev":"H","data":D,"crc":"C"}.
+
+// Fixed pieces of a line.
+const (
+	pieceSeq  = `{"seq":`
+	pieceType = `,"type":"`
+	pieceTime = `","v":1,"ts":"`
+	pieceGen  = `","gen":`
+	piecePos  = `,"pos":`
+	piecePrev = `,"prev":"`
+	pieceData = `","data":`
+	pieceCRC  = `,"crc":"`
+	pieceEnd  = `"}`
+
+	timeLen = len("2006-01-02T15:04:05.000Z")
+	crcLen  = 8
+	// tailLen is what follows the payload: checksum and closing brace.
+	tailLen = len(pieceCRC) + crcLen + len(pieceEnd)
+	// maxFrame bounds what a line adds to its type and payload.
+	maxFrame = 256
+)
+
+// castagnoli returns the CRC-32C table. The standard library makes it once.
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+
+// entry is a parsed line. Its slices point into the line.
+type entry struct {
+	seq, gen uint64
+	pos      int
+	kind     []byte
+	stamp    []byte // the time as written
+	prev     [linkSize]byte
+	data     []byte
+}
+
+// appendLine appends the line of e, newline included.
+func appendLine(b []byte, e entry) []byte {
+	start := len(b)
+	b = append(b, pieceSeq...)
+	b = strconv.AppendUint(b, e.seq, 10)
+	b = append(b, pieceType...)
+	b = append(b, e.kind...)
+	b = append(b, pieceTime...)
+	b = append(b, e.stamp...)
+	b = append(b, pieceGen...)
+	b = strconv.AppendUint(b, e.gen, 10)
+	b = append(b, piecePos...)
+	b = strconv.AppendInt(b, int64(e.pos), 10)
+	b = append(b, piecePrev...)
+	b = hex.AppendEncode(b, e.prev[:])
+	b = append(b, pieceData...)
+	b = append(b, e.data...)
+	sum := crc32.Checksum(b[start:], castagnoli())
+	b = append(b, pieceCRC...)
+	b = appendCRC(b, sum)
+	return append(b, pieceEnd+"\n"...)
+}
+
+func appendCRC(b []byte, sum uint32) []byte {
+	var raw [4]byte
+	binary.BigEndian.PutUint32(raw[:], sum)
+	return hex.AppendEncode(b, raw[:])
+}
+
+// parseLine reads a line without its newline. It accepts exactly what
+// appendLine writes, and answers RuleNone or the rule that the line breaks.
+func parseLine(line []byte) (entry, Rule) {
+	e, rest, ok := parseHead(line)
+	if !ok || len(rest) < tailLen+len("{}") {
+		return entry{}, RuleShape
+	}
+	e.data = rest[:len(rest)-tailLen]
+	tail := rest[len(rest)-tailLen:]
+	if e.data[0] != '{' || e.data[len(e.data)-1] != '}' ||
+		string(tail[:len(pieceCRC)]) != pieceCRC || string(tail[tailLen-len(pieceEnd):]) != pieceEnd {
+		return entry{}, RuleShape
+	}
+	sum := crc32.Checksum(line[:len(line)-tailLen], castagnoli())
+	if !hexEquals(tail[len(pieceCRC):len(pieceCRC)+crcLen], sum) {
+		return entry{}, RuleChecksum
+	}
+	if hasControl(line) {
+		return entry{}, RuleShape
+	}
+	return e, RuleNone
+}
+
+// parseHead reads everything before the payload and returns the rest.
+func parseHead(line []byte) (e entry, rest []byte, ok bool) {
+	c := cursor{rest: line, ok: true}
+	c.literal(pieceSeq)
+	e.seq = c.number()
+	c.literal(pieceType)
+	e.kind = c.typeName()
+	c.literal(pieceTime)
+	e.stamp = c.take(timeLen)
+	c.literal(pieceGen)
+	e.gen = c.number()
+	c.literal(piecePos)
+	e.pos = int(c.number())
+	c.literal(piecePrev)
+	c.hash(&e.prev)
+	c.literal(pieceData)
+	if !c.ok || e.seq == 0 || e.gen == 0 || e.pos < 0 {
+		return entry{}, nil, false
+	}
+	if _, ok := parseStamp(e.stamp); !ok {
+		return entry{}, nil, false
+	}
+	return e, c.rest, true
+}
+
+// cursor walks a line; after the first mismatch it stays failed.
+type cursor struct {
+	rest []byte
+	ok   bool
+}
+
+func (c *cursor) take(n int) []byte {
+	if !c.ok || len(c.rest) < n {
+		c.ok = false
+		return nil
+	}
+	b := c.rest[:n]
+	c.rest = c.rest[n:]
+	return b
+}
+
+func (c *cursor) literal(s string) {
+	if string(c.take(len(s))) != s {
+		c.ok = false
+	}
+}
+
+// number reads a decimal without leading zero, at most 2^63-1.
+func (c *cursor) number() uint64 {
+	n, i := uint64(0), 0
+	for i < len(c.rest) && i < 18 && c.rest[i]-'0' <= 9 {
+		n = n*10 + uint64(c.rest[i]-'0')
+		i++
+	}
+	if i == 0 || (i > 1 && c.rest[0] == '0') {
+		c.ok = false
+		return 0
+	}
+	c.take(i)
+	return n
+}
+
+func (c *cursor) typeName() []byte {
+	i := bytes.IndexByte(c.rest[:min(len(c.rest), MaxType+1)], '"')
+	if i < 0 || !validType(c.rest[:i]) {
+		c.ok = false
+		return nil
+	}
+	return c.take(i)
+}
+
+func (c *cursor) hash(dst *[linkSize]byte) {
+	src := c.take(2 * linkSize)
+	for _, b := range src {
+		if b-'0' > 9 && b-'a' > 5 {
+			c.ok = false
+			return
+		}
+	}
+	if c.ok {
+		hex.Decode(dst[:], src) //nolint:errcheck // every digit was checked above
+	}
+}
+
+// validType says whether s is two to four segments of [a-z][a-z0-9_]* joined
+// by dots, in at most MaxType bytes.
+func validType[S string | []byte](s S) bool {
+	if len(s) > MaxType {
+		return false
+	}
+	segments, first := 1, true
+	for i := range len(s) {
+		b := s[i]
+		switch {
+		case b-'a' < 26:
+			first = false
+		case !first && (b-'0' < 10 || b == '_'):
+		case !first && b == '.':
+			segments, first = segments+1, true
+		default:
+			return false
+		}
+	}
+	return !first && segments >= 2 && segments <= 4
+}
+
+// appendStamp appends a time in the one form that lines have.
+func appendStamp(b []byte, t time.Time) []byte {
+	return t.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z")
+}
+
+// parseStamp reads what appendStamp wrote.
+func parseStamp(b []byte) (time.Time, bool) {
+	if len(b) != timeLen || b[4] != '-' || b[7] != '-' || b[10] != 'T' ||
+		b[13] != ':' || b[16] != ':' || b[19] != '.' || b[23] != 'Z' {
+		return time.Time{}, false
+	}
+	var f [7]int
+	for i, span := range [...][2]int{{0, 4}, {5, 7}, {8, 10}, {11, 13}, {14, 16}, {17, 19}, {20, 23}} {
+		for _, d := range b[span[0]:span[1]] {
+			if d-'0' > 9 {
+				return time.Time{}, false
+			}
+			f[i] = f[i]*10 + int(d-'0')
+		}
+	}
+	if f[1] < 1 || f[1] > 12 || f[2] < 1 || f[2] > daysIn(f[0], f[1]) || f[3] > 23 || f[4] > 59 || f[5] > 59 {
+		return time.Time{}, false
+	}
+	return time.Date(f[0], time.Month(f[1]), f[2], f[3], f[4], f[5], f[6]*int(time.Millisecond), time.UTC), true
+}
+
+func daysIn(year, month int) int {
+	switch month {
+	case 4, 6, 9, 11:
+		return 30
+	case 2:
+		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+			return 29
+		}
+		return 28
+	}
+	return 31
+}
+
+// hexEquals compares eight lower-case hex digits with a checksum.
+func hexEquals(digits []byte, sum uint32) bool {
+	const hexDigits = "0123456789abcdef"
+	for i := range crcLen {
+		if digits[i] != hexDigits[sum>>(28-4*i)&15] {
+			return false
+		}
+	}
+	return true
+}
+
+// hasControl says whether b holds a byte below 0x20, eight bytes at a time.
+func hasControl(b []byte) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for len(b) >= 8 {
+		x := binary.LittleEndian.Uint64(b)
+		if (x-0x20*ones)&^x&highs != 0 {
+			return true
+		}
+		b = b[8:]
+	}
+	for _, c := range b {
+		if c < 0x20 {
+			return true
+		}
+	}
+	return false
+}
