@@ -88,6 +88,7 @@ func (r *run) loop(ctx context.Context) error {
 	defer r.workers.Wait()
 	defer cancelAll(effects.ErrStopped)
 	defer close(r.gone)
+	r.workers.Go(func() { r.inbox.watch(jobs, func() { r.send(arrival{sweep: true}) }) })
 	if err := r.reconcile(jobs); err != nil {
 		return err
 	}
@@ -253,6 +254,7 @@ type fold struct {
 	state   reducer.State
 	events  []reducer.Event
 	entries []reducer.Entry
+	taken   []func() // to be called once the events are durable
 }
 
 // record takes events without asking whether they are allowed.

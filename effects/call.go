@@ -132,7 +132,7 @@ func (p *Performer) settle(c reducer.Call, r Result, err error, took time.Durati
 	if kept.Blob.Digest != "" {
 		path = p.o.Blobs.Path(kept.Blob)
 	}
-	if shown, cut := Limit(text, MaxResultBytes, MaxResultLines, path); cut {
+	if shown, cut := Limit(text, DefaultResultBytes, DefaultResultLines, path); cut {
 		e.Shown, _ = p.keep(shown, "text/plain")
 	}
 	return e

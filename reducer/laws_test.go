@@ -47,7 +47,6 @@ func verify(base State, journal []Event) (int, string) {
 	return -1, ""
 }
 
-
 // JRN-23, JRN-37, TASK-74: whatever crashes, also inside a batch, every life
 // ends, every accepted message and cancel counts, and no call with effects is
 // run twice.

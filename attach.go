@@ -1,0 +1,164 @@
+package basis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/basisagent/basis/effects"
+	"github.com/basisagent/basis/journal"
+	"github.com/basisagent/basis/projections"
+	"github.com/basisagent/basis/reducer"
+)
+
+// errEnded says that there is nothing to attach to any more.
+var errEnded = errors.New("the task has ended")
+
+// attachment is an agent that this process holds.
+type attachment struct {
+	run          *run
+	ref          Ref
+	writer       *journal.Writer
+	conversation *fileLock
+	first        []reducer.Entry // what the attach recorded
+	warnings     []string
+}
+
+// attach takes the agent's locks, folds what is there and records the attach
+// with everything that is due. It fails with [ErrAttached] if somebody else
+// has it, and with errEnded if there is nothing left to do.
+func (h *Home) attach(ref Ref, build func(*journal.Writer) (Performer, bool)) (*attachment, error) {
+	if err := h.exists(ref); err != nil {
+		return nil, err
+	}
+	dir := h.agentDir(ref)
+	created, err := h.created(ref)
+	if err != nil {
+		return nil, err
+	}
+	conversation, err := lockFile(h.conversationLock(ref.Key, created.Conversation))
+	if err != nil {
+		return nil, err
+	}
+	r := newRun(newSpoolDir(dir), h.o.Now)
+	f := &fold{r: r}
+	w, rec, err := journal.Open(dir, h.journalOptions(ref.ID), func(rec journal.Recovery) ([]journal.Draft, error) {
+		return h.resume(f, rec)
+	})
+	if err != nil {
+		conversation.release()
+		if errors.Is(err, journal.ErrLocked) {
+			err = ErrAttached
+		}
+		return nil, err
+	}
+	a := &attachment{run: r, ref: ref, writer: w, conversation: conversation}
+	a.adopt(w, f)
+	for _, recorded := range f.taken {
+		recorded()
+	}
+	if len(rec.Torn) > 0 {
+		a.warnings = append(a.warnings, fmt.Sprintf("the journal's end was torn; what was cut off is kept in %v", rec.Torn))
+	}
+	r.performer, r.askable = build(w)
+	return a, nil
+}
+
+// adopt takes over the state that the attach recorded.
+func (a *attachment) adopt(w *journal.Writer, f *fold) {
+	seq := w.Head().Seq - uint64(len(f.events))
+	for i, e := range f.events {
+		a.first = append(a.first, reducer.Entry{Seq: seq + uint64(i) + 1, Time: a.run.now(), Event: e})
+	}
+	a.run.state = f.state
+	a.run.store = &fileStore{dir: w.Dir(), w: w}
+}
+
+// resume folds the records and gathers the attach commit: the attach, what the
+// rules make of it, and what is due from outside.
+func (h *Home) resume(f *fold, rec journal.Recovery) ([]journal.Draft, error) {
+	for e, err := range projections.Entries(rec.Records()) {
+		if err != nil {
+			return nil, newerKind(f.state.Program, err)
+		}
+		f.state = reducer.Apply(f.state, e.Event)
+	}
+	switch {
+	case f.state.Ended():
+		return nil, errEnded
+	case f.state.Rules > reducer.RulesVersion:
+		return nil, &NewerError{Program: f.state.Program, Detail: fmt.Sprintf("rules version %d", f.state.Rules)}
+	}
+	due, err := f.r.inbox.sweep()
+	if err != nil {
+		return nil, err
+	}
+	f.attach(due, h.o.Now().UnixMilli())
+	return projections.Drafts(f.events...)
+}
+
+// attach records the attach, what the rules make of it, and what is due from
+// outside: all of it is one commit, before anything is started.
+func (f *fold) attach(due []arrival, nowMS int64) {
+	f.record(attached(f.state.Gen + 1))
+	f.decide()
+	for _, a := range due {
+		f.observe(a.events)
+		f.taken = append(f.taken, a.recorded)
+	}
+	if d := f.state.DeadlineMS; d != 0 && nowMS >= d {
+		f.observe([]reducer.Event{reducer.BoundPassed{Bound: reducer.BoundDeadline, By: "clock", Limit: d}})
+	}
+}
+
+func attached(gen uint64) reducer.AgentAttached {
+	host, _ := os.Hostname()
+	return reducer.AgentAttached{Gen: max(gen, 2), Rules: reducer.RulesVersion, Program: "basis " + Version, PID: os.Getpid(), Host: host}
+}
+
+// begin makes a task that this process holds from its first moment.
+func (h *Home) begin(spec Spec, build func(*journal.Writer) (Performer, bool)) (*attachment, error) {
+	m, err := h.mint(spec)
+	if err != nil {
+		return nil, err
+	}
+	r := newRun(newSpoolDir(h.agentDir(m.ref)), h.o.Now)
+	f := &fold{r: r}
+	f.record(m.created, attached(2))
+	f.decide()
+	w, err := h.create(m, f.events...)
+	if err != nil {
+		m.conversation.release()
+		return nil, err
+	}
+	a := &attachment{run: r, ref: m.ref, writer: w, conversation: m.conversation}
+	a.adopt(w, f)
+	r.performer, r.askable = build(w)
+	return a, nil
+}
+
+func newRun(inbox spool, now func() time.Time) *run {
+	return &run{
+		inbox: inbox, now: now, tap: func(Update) {},
+		arrivals: make(chan arrival, 256), gone: make(chan struct{}), jobs: map[string]*job{},
+	}
+}
+
+// drive runs the agent until it ends or ctx does.
+func (a *attachment) drive(ctx context.Context) error {
+	for _, e := range a.first {
+		a.run.tap(Update{Entry: e})
+	}
+	return a.run.loop(ctx)
+}
+
+// release gives up the locks, last taken first.
+func (a *attachment) release() error {
+	err := a.writer.Close()
+	a.conversation.release()
+	return err
+}
+
+var _ Performer = (*effects.Performer)(nil)

@@ -1,0 +1,205 @@
+package basis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/basisagent/basis/effects"
+	"github.com/basisagent/basis/journal"
+	"github.com/basisagent/basis/projections"
+	"github.com/basisagent/basis/reducer"
+)
+
+// Drive says how this process drives or watches a task.
+type Drive struct {
+	// Approver answers for calls that must be asked about. Nil means that
+	// nobody can be asked: such a task is let go of, still resumable.
+	Approver effects.Approver
+
+	// Sink is told everything that is recorded or streamed while this process
+	// drives. It may be slow and it is called from one goroutine.
+	Sink Sink
+
+	// Started is called once the task is this process's to drive.
+	Started func(Ref)
+
+	// Warn takes one line about something that went wrong and was dealt with.
+	Warn func(string)
+
+	// Timeout bounds the wait: no new turn begins after it. 0 is no bound.
+	Timeout time.Duration
+}
+
+// Outcome is how a task stands when a wait for it returns.
+type Outcome struct {
+	Ref   Ref
+	State reducer.State // Ended unless the error says why not
+	Drove bool          // this process did the last of the work
+}
+
+// Terminal is the task's terminal record as scripts read it.
+func (o Outcome) Terminal() projections.Terminal { return projections.TerminalOf(o.State) }
+
+// Run makes a task and drives it to its end. The error is a *[Stop] if the run
+// let go of it, [ErrTimeout] if the wait ended first.
+func (h *Home) Run(ctx context.Context, spec Spec, d Drive) (Outcome, error) {
+	a, err := h.begin(spec, h.performer(d))
+	if err != nil {
+		return Outcome{}, err
+	}
+	return h.finish(ctx, a, d)
+}
+
+// Wait brings a task to its end: it drives it if nobody does, else it watches.
+// A task that has ended is answered from its journal; nothing runs again.
+func (h *Home) Wait(ctx context.Context, ref Ref, d Drive) (Outcome, error) {
+	if err := h.exists(ref); err != nil {
+		return Outcome{Ref: ref}, err
+	}
+	var timeout <-chan time.Time
+	if d.Timeout > 0 {
+		t := time.NewTimer(d.Timeout)
+		defer t.Stop()
+		timeout = t.C
+	}
+	for {
+		a, err := h.attach(ref, h.performer(d))
+		switch {
+		case err == nil:
+			return h.finish(ctx, a, d)
+		case errors.Is(err, errEnded):
+			return h.settled(ref)
+		case !errors.Is(err, ErrAttached):
+			return Outcome{Ref: ref}, err
+		}
+		s, err := h.watchUntilFree(ctx, ref, timeout)
+		if err != nil {
+			return Outcome{Ref: ref, State: s}, err
+		}
+	}
+}
+
+// retryTick is how often a waiting process looks whether a task is free.
+const retryTick = 100 * time.Millisecond
+
+// watchUntilFree waits while somebody else drives the task: until it ends, or
+// its lock is free.
+func (h *Home) watchUntilFree(ctx context.Context, ref Ref, timeout <-chan time.Time) (reducer.State, error) {
+	tick := time.NewTicker(retryTick)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			held, err := journal.Held(h.agentDir(ref))
+			if err != nil || !held {
+				return reducer.State{}, err
+			}
+		case <-timeout:
+			s, err := h.State(ref)
+			return s, errors.Join(ErrTimeout, err)
+		case <-ctx.Done():
+			return reducer.State{}, context.Cause(ctx)
+		}
+	}
+}
+
+// finish drives what this process holds, leaves the files that others read and
+// lets go.
+func (h *Home) finish(ctx context.Context, a *attachment, d Drive) (Outcome, error) {
+	if d.Started != nil {
+		d.Started(a.ref)
+	}
+	for _, w := range a.warnings {
+		d.warn(w)
+	}
+	if d.Sink != nil {
+		f := newFeed(d.Sink)
+		defer f.close()
+		a.run.tap = f.push
+	}
+	if d.Timeout > 0 {
+		timer := time.AfterFunc(d.Timeout, func() {
+			a.run.send(arrival{stop: &Stop{Reason: "yield", Yield: true}})
+		})
+		defer timer.Stop()
+	}
+	err := a.drive(ctx)
+	out := Outcome{Ref: a.ref, State: a.run.state, Drove: true}
+	if stop, ok := errors.AsType[*Stop](err); ok && stop.Reason == "yield" {
+		err = ErrTimeout
+	}
+	if e := h.leaveFiles(a, err); e != nil {
+		d.warn("the files beside the journal could not be written: " + e.Error())
+	}
+	return out, errors.Join(err, a.release())
+}
+
+// leaveFiles writes the files that people and scripts read. They are derived:
+// losing one changes nothing.
+func (h *Home) leaveFiles(a *attachment, cause error) error {
+	if errors.Is(cause, journal.ErrFailed) {
+		return nil // a disk that fails is left alone
+	}
+	return projections.WriteFiles(a.writer.Dir(), a.run.state, a.writer.Head().Seq, a.writer.Head().Link)
+}
+
+func (d Drive) warn(line string) {
+	if d.Warn != nil {
+		d.Warn(line)
+	}
+}
+
+// settled is the outcome of a task that has ended. Its terminal record is in
+// the journal; the copy beside it is made good if it is missing.
+func (h *Home) settled(ref Ref) (Outcome, error) {
+	s, err := h.State(ref)
+	if err != nil {
+		return Outcome{Ref: ref, State: s}, err
+	}
+	return Outcome{Ref: ref, State: s}, nil
+}
+
+// Cancel asks for the end of a task. It reports whether there was anything to
+// cancel; the task may be driven by any process, or by none.
+func (h *Home) Cancel(ref Ref, by string) (bool, error) {
+	if err := h.exists(ref); err != nil {
+		return false, err
+	}
+	spool := newSpoolDir(h.agentDir(ref))
+	unlock, err := spool.lock()
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	spooled, err := spool.list() // before the fold: what moves from here to there is then counted
+	if err != nil {
+		return false, err
+	}
+	s, err := h.State(ref)
+	if err != nil {
+		return false, err
+	}
+	if s.InboxClosed || s.Ended() {
+		return false, nil
+	}
+	for _, f := range spooled {
+		if f.kind == spoolCancel {
+			return true, nil
+		}
+	}
+	if s.Cancelled {
+		return true, nil
+	}
+	if err := spool.drop(h.o.NewID(), spoolCancel, reducer.CancelRequested{Scope: "task", By: by}); err != nil {
+		return false, fmt.Errorf("leave the cancel for task %s: %w", ref, err)
+	}
+	return true, nil
+}
+
+// Held reports whether some process drives the task now.
+func (h *Home) Held(ref Ref) bool {
+	held, err := journal.Held(h.agentDir(ref))
+	return err == nil && held
+}

@@ -1,0 +1,70 @@
+package basis
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/basisagent/basis/journal"
+	"github.com/basisagent/basis/reducer"
+)
+
+// What can be wrong with a task before it runs or while it is looked for.
+var (
+	// ErrNoTask says that no such task exists.
+	ErrNoTask = errors.New("no such task")
+
+	// ErrEmptyPrompt says that there was nothing to do.
+	ErrEmptyPrompt = errors.New("prompt is empty")
+
+	// ErrAttached says that another process drives the agent.
+	ErrAttached = errors.New("another process drives it")
+
+	// ErrUnaskable says that an approval is needed where nobody can be asked.
+	ErrUnaskable = errors.New("nobody can be asked here")
+
+	// ErrTimeout says that a wait ended before what it waited for.
+	ErrTimeout = errors.New("timed out")
+)
+
+// Errors of the journal that a caller may want to tell apart.
+var (
+	ErrDiskFull  = journal.ErrDiskFull
+	ErrNetworkFS = journal.ErrNetworkFS
+	ErrLocked    = journal.ErrLocked
+)
+
+// CorruptError says where and how a journal is damaged.
+type CorruptError = journal.CorruptError
+
+// OptionError says which option is wrong and why.
+type OptionError struct{ Field, Reason string }
+
+func (e *OptionError) Error() string { return e.Field + " " + e.Reason }
+
+// TaskError says which task an error is about.
+type TaskError struct {
+	Ref Ref
+	Err error
+}
+
+func (e *TaskError) Error() string { return fmt.Sprintf("task %s: %v", e.Ref, e.Err) }
+
+func (e *TaskError) Unwrap() error { return e.Err }
+
+// NewerError says that a journal was written under rules that this program
+// does not know, so it must not go on with it. Reading is fine.
+type NewerError struct {
+	Program string // what wrote it
+	Detail  string
+}
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("the journal was written by %s, which knows more than this program (%s); go on with that one", e.Program, e.Detail)
+}
+
+func newerKind(program string, err error) error {
+	if unknown, ok := errors.AsType[*reducer.UnknownKindError](err); ok {
+		return &NewerError{Program: program, Detail: unknown.Error()}
+	}
+	return err
+}

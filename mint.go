@@ -1,0 +1,212 @@
+package basis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/basisagent/basis/journal"
+	"github.com/basisagent/basis/projections"
+	"github.com/basisagent/basis/reducer"
+)
+
+// Limits of a task.
+const (
+	// MaxPrompt is the longest prompt, in bytes.
+	MaxPrompt = 256 << 10
+
+	// DefaultDeadline is how long a task may take where nothing is said.
+	DefaultDeadline = 30 * time.Minute
+
+	// NoDeadline asks for a task without one.
+	NoDeadline = time.Duration(-1)
+)
+
+// Spec is what a task is asked to do, and within which limits.
+type Spec struct {
+	Workspace string // a directory; "" is the working directory
+	Prompt    string
+	Options   reducer.Options
+	Bounds    reducer.Bounds
+	Deadline  time.Duration // 0 is DefaultDeadline
+	Parent    Ref           // the task that asks for it, if one does
+	Detached  bool          // it belongs to nobody
+}
+
+// check finds what is wrong with a spec before anything is touched.
+func (s Spec) check() error {
+	switch {
+	case strings.TrimSpace(s.Prompt) == "":
+		return ErrEmptyPrompt
+	case len(s.Prompt) > MaxPrompt:
+		return &OptionError{"prompt", fmt.Sprintf("is %d bytes long, the most is %d; put the long part into a file and name it", len(s.Prompt), MaxPrompt)}
+	}
+	return nil
+}
+
+// Spawn makes a task: durable, and driven by nobody yet. It opens no workspace
+// and asks no provider, so a bad model or key shows at the first attach.
+func (h *Home) Spawn(spec Spec) (Ref, error) {
+	m, err := h.mint(spec)
+	if err != nil {
+		return Ref{}, err
+	}
+	defer m.conversation.release()
+	w, err := h.create(m, m.created)
+	if err != nil {
+		return Ref{}, err
+	}
+	return m.ref, w.Close()
+}
+
+// minted is a task that is about to exist.
+type minted struct {
+	ref          Ref
+	created      reducer.AgentCreated
+	conversation *fileLock
+}
+
+// mint checks everything that can be checked and takes the conversation's lock.
+func (h *Home) mint(spec Spec) (minted, error) {
+	if err := spec.check(); err != nil {
+		return minted{}, err
+	}
+	path, err := canonical(spec.Workspace)
+	if err != nil {
+		return minted{}, &OptionError{"workspace", fmt.Sprintf("%s cannot be used: %v", spec.Workspace, errors.Unwrap(err))}
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return minted{}, &OptionError{"workspace", path + " is not a directory"}
+	}
+	key, err := h.ensureWorkspace(path)
+	if err != nil {
+		return minted{}, err
+	}
+	deadline, err := h.deadline(spec.Deadline)
+	if err != nil {
+		return minted{}, err
+	}
+	m := minted{ref: Ref{Key: key, ID: h.o.NewID()}}
+	m.created = reducer.AgentCreated{
+		Kind: reducer.KindTask, ID: m.ref.ID, Conversation: m.ref.ID, Workspace: path,
+		Detached: spec.Detached,
+		Prompt:   []reducer.Part{{Type: reducer.PartText, Text: reducer.T(spec.Prompt)}},
+		Options:  spec.Options, Bounds: spec.Bounds, DeadlineMS: deadline,
+	}
+	if err := h.adopt(spec, &m.created, key); err != nil {
+		return minted{}, err
+	}
+	m.conversation, err = lockFile(h.conversationLock(key, m.created.Conversation))
+	return m, err
+}
+
+// deadline is when a task must be done, in Unix milliseconds; 0 is never.
+func (h *Home) deadline(d time.Duration) (int64, error) {
+	switch {
+	case d == NoDeadline:
+		return 0, nil
+	case d == 0:
+		d = DefaultDeadline
+	case d < 0:
+		return 0, &OptionError{"deadline", "must be positive"}
+	}
+	now := h.o.Now().UnixMilli()
+	if d.Milliseconds() > math.MaxInt64/2-now {
+		return 0, &OptionError{"deadline", "is too far away"}
+	}
+	return now + d.Milliseconds(), nil
+}
+
+// adopt makes the new task a child of the one that asks for it.
+func (h *Home) adopt(spec Spec, created *reducer.AgentCreated, key string) error {
+	if spec.Parent.IsZero() || spec.Detached {
+		return nil
+	}
+	if spec.Parent.Key != key {
+		return &OptionError{"workspace", "belongs to another workspace than the parent task's; spawn it detached"}
+	}
+	parent, err := h.State(spec.Parent)
+	if err != nil {
+		return fmt.Errorf("parent task %s does not exist: %w", spec.Parent, err)
+	}
+	if parent.Ended() || parent.InboxClosed || parent.Cancelled || parent.Failed ||
+		(parent.DeadlineMS != 0 && parent.DeadlineMS <= h.o.Now().UnixMilli()) {
+		return fmt.Errorf("parent task %s is no longer running", spec.Parent)
+	}
+	return &OptionError{"parent", "tasks of tasks are not part of this version; spawn it detached"}
+}
+
+// create writes the first commit of an agent and makes its directory visible
+// whole. The writer holds its attach.lock.
+func (h *Home) create(m minted, events ...reducer.Event) (*journal.Writer, error) {
+	h.sweepTemporary(m.ref.Key)
+	drafts, err := projections.Drafts(events...)
+	if err != nil {
+		return nil, err
+	}
+	tmp := filepath.Join(h.agentsDir(m.ref.Key), temporaryPrefix+m.ref.ID)
+	w, err := journal.Create(tmp, h.journalOptions(m.ref.ID), drafts...)
+	if err == nil {
+		err = w.Publish(h.agentDir(m.ref))
+	}
+	if err != nil {
+		_ = os.RemoveAll(tmp) // an agent that is not visible has never been
+		return nil, fmt.Errorf("create task: %w", err)
+	}
+	return w, nil
+}
+
+const (
+	temporaryPrefix = ".new-"
+	temporaryAge    = time.Hour
+)
+
+// sweepTemporary removes what mints that were killed left behind.
+func (h *Home) sweepTemporary(key string) {
+	names, _ := filepath.Glob(filepath.Join(h.agentsDir(key), temporaryPrefix+"*"))
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil && h.o.Now().Sub(info.ModTime()) > temporaryAge {
+			_ = os.RemoveAll(name)
+		}
+	}
+}
+
+// State folds a task's journal as it stands. It takes no lock.
+func (h *Home) State(r Ref) (reducer.State, error) {
+	var s reducer.State
+	for e, err := range h.Entries(context.Background(), r) {
+		if err != nil {
+			return s, err
+		}
+		s = reducer.Apply(s, e.Event)
+	}
+	return s, nil
+}
+
+// created is what the task was made for: the first thing its journal says.
+func (h *Home) created(r Ref) (reducer.AgentCreated, error) {
+	for e, err := range h.Entries(context.Background(), r) {
+		if err != nil {
+			return reducer.AgentCreated{}, err
+		}
+		if c, ok := e.Event.(reducer.AgentCreated); ok {
+			return c, nil
+		}
+	}
+	return reducer.AgentCreated{}, &TaskError{Ref: r, Err: errors.New("its journal does not say what it is for")}
+}
+
+// exists reports whether the agent's directory is there.
+func (h *Home) exists(r Ref) error {
+	_, err := os.Stat(h.agentDir(r))
+	if errors.Is(err, fs.ErrNotExist) {
+		return &TaskError{Ref: r, Err: ErrNoTask}
+	}
+	return err
+}
