@@ -2,6 +2,7 @@ package patch
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,9 +23,13 @@ func (v *view) findLoose(n int, old, repl string) ([]change, error) {
 		return nil, &Error{Code: CodeNotFound, Edit: n}
 	}
 	lines := split(string(v.text))
+	have := make([]string, len(lines))
+	for i, line := range lines {
+		have[i] = key([]byte(line.text))
+	}
 	var at []int
-	for i := range lines {
-		if likeAt(lines, i, keys) && (lines[i+len(keys)-1].full || !want[len(want)-1].full) {
+	for i := range len(lines) - len(keys) + 1 {
+		if slices.Equal(have[i:i+len(keys)], keys) && (lines[i+len(keys)-1].full || !want[len(want)-1].full) {
 			at = append(at, i)
 		}
 	}
@@ -66,19 +71,6 @@ func split(text string) []textLine {
 		at += len(line)
 	}
 	return lines
-}
-
-// likeAt reports whether the lines from i on have these keys.
-func likeAt(lines []textLine, i int, keys []string) bool {
-	if i+len(keys) > len(lines) {
-		return false
-	}
-	for j, want := range keys {
-		if key([]byte(lines[i+j].text)) != want {
-			return false
-		}
-	}
-	return true
 }
 
 // looseChange replaces found lines. Where old and new text agree at the

@@ -136,23 +136,26 @@ func normal(s string) string {
 // maxLines is how many places an Error names.
 const maxLines = 10
 
-// exact returns where old stands: with all set every place, none overlapping;
-// else the first few and how many there are, overlapping ones counted too.
+// exact returns where old stands, none overlapping: with all set every place,
+// else the first few and how many there are. A single place that overlaps with
+// another one counts as two.
 func (v *view) exact(old []byte, all bool) (at []int, count int) {
-	step := 1
-	if all {
-		step = len(old)
-	}
 	for from := 0; ; {
 		i := bytes.Index(v.text[from:], old)
 		if i < 0 {
-			return at, count
+			break
 		}
 		if count++; all || count <= maxLines {
 			at = append(at, from+i)
 		}
-		from += i + step
+		from += i + len(old)
 	}
+	if count == 1 && !all {
+		if i := bytes.Index(v.text[at[0]+1:], old); i >= 0 {
+			return append(at, at[0]+1+i), 2
+		}
+	}
+	return at, count
 }
 
 // ambiguous is the error for several places.
