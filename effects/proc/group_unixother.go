@@ -1,0 +1,11 @@
+//go:build unix && !linux
+
+package proc
+
+import "syscall"
+
+// sysProcAttr is the plain form; only Linux can tie a process to its parent.
+func sysProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// sealDescriptors does nothing: there is no way to mark all descriptors at once.
+func sealDescriptors() {}

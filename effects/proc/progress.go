@@ -1,0 +1,76 @@
+package proc
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// The bounds of progress. They are counted in bytes, not in time, so the same
+// output always makes the same progress.
+const (
+	maxProgressLine = 2 << 10 // a longer line is shown up to here
+	freeProgress    = 1 << 20 // a stream that is no longer than this is shown whole
+	progressStep    = 1 << 20 // beyond that one line is shown for each so many bytes
+)
+
+// teller cuts a stream into lines and shows them.
+type teller struct {
+	stream Stream
+	show   func(Stream, string)
+	line   []byte // what came of the current line, at most maxProgressLine bytes
+	size   int    // the current line's size so far
+	seen   int64  // bytes of the stream so far
+	due    int64  // where the next line is shown, beyond freeProgress
+}
+
+// take shows the lines that p completes.
+func (t *teller) take(p []byte) {
+	if t.show == nil {
+		return
+	}
+	for len(p) > 0 {
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			t.keep(p)
+			return
+		}
+		t.keep(p[:i])
+		t.seen++
+		t.flush()
+		p = p[i+1:]
+	}
+}
+
+// keep adds to the current line.
+func (t *teller) keep(p []byte) {
+	t.seen += int64(len(p))
+	t.size += len(p)
+	if room := maxProgressLine - len(t.line); room > 0 {
+		t.line = append(t.line, p[:min(room, len(p))]...)
+	}
+}
+
+// flush shows the current line, if its turn has come.
+func (t *teller) flush() {
+	line, size := t.line, t.size
+	t.line, t.size = t.line[:0], 0
+	if t.seen > freeProgress {
+		if t.seen < t.due {
+			return
+		}
+		t.due = t.seen + progressStep
+	}
+	if size > len(line) {
+		line = line[:len(line)-partial(line)]
+		t.show(t.stream, fmt.Sprintf("%s… [line of %d bytes]", valid(line), size))
+		return
+	}
+	t.show(t.stream, valid(bytes.TrimSuffix(line, []byte("\r"))))
+}
+
+// end shows what came after the last line break.
+func (t *teller) end() {
+	if t.show != nil && t.size > 0 {
+		t.flush()
+	}
+}

@@ -1,0 +1,173 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/basisagent/basis/effects"
+	"github.com/basisagent/basis/effects/tools/fence"
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// defaultLimit is how many lines ls, grep and glob give unless asked for more.
+const defaultLimit = 200
+
+// whereMember is the member that names where to look.
+func whereMember() member {
+	return member{name: "path", kind: kindString, aliases: []string{"file_path", "filePath"}, doc: "default ."}
+}
+
+// limitMember is the member that bounds the lines of a result.
+func limitMember() member {
+	return member{name: "limit", kind: kindInteger, doc: "lines, default 200"}
+}
+
+// listing collects the lines of a result within its bounds, and the remarks
+// that come after them.
+type listing struct {
+	out     strings.Builder
+	limit   int64
+	lines   int64
+	empty   string // what stands for no lines
+	remarks []string
+}
+
+// add takes a line, or ends the walk if there is no more room.
+func (l *listing) add(line string) error {
+	if l.lines >= l.limit {
+		if l.limit > 0 {
+			l.remark("limit of %d lines reached; there is more", l.limit)
+		}
+		return fs.SkipAll
+	}
+	if l.out.Len()+len(line) > maxOutput {
+		l.remark("stopped after %d lines, which is as much as one result holds; use a narrower path or pattern", l.lines)
+		return fs.SkipAll
+	}
+	l.lines++
+	l.out.WriteString(line + "\n")
+	return nil
+}
+
+// remark notes something that the reader should know of the result.
+func (l *listing) remark(format string, a ...any) {
+	l.remarks = append(l.remarks, fmt.Sprintf(format, a...))
+}
+
+// result is the head line, the lines and the remarks.
+func (l *listing) result(head string) effects.Result {
+	text := head + "\n" + l.out.String()
+	if l.lines == 0 {
+		text += l.empty + "\n"
+	}
+	for _, r := range l.remarks {
+		text += "[" + r + "]\n"
+	}
+	return effects.Result{Output: strings.TrimSuffix(text, "\n")}
+}
+
+// notGit keeps a walk out of git's own directory.
+func notGit(e fence.Entry) bool { return path.Base(e.Rel) != ".git" }
+
+// search resolves where to look and visits everything there. A file is visited
+// as itself.
+func search(ctx context.Context, f *fence.Fence, where string, depth int, visit func(fence.Entry) error) (fence.Place, []string, error) {
+	p, err := f.Resolve(where, fence.Read)
+	if err != nil {
+		return p, nil, err
+	}
+	fi, err := f.Stat(p)
+	if err != nil {
+		return p, nil, err
+	}
+	if !fi.IsDir() {
+		kind := fence.File
+		if !fi.Mode().IsRegular() {
+			kind = fence.Other
+		}
+		err := visit(fence.Entry{Rel: path.Base(p.Shown), Kind: kind, Place: p})
+		if errors.Is(err, fs.SkipAll) {
+			err = nil
+		}
+		return p, nil, err
+	}
+	o := fence.WalkOptions{Depth: depth, Entries: maxEntries, Enter: notGit}
+	remarks, err := f.Walk(ctx, p, o, visit)
+	return p, remarks, err
+}
+
+// newList makes the tool ls.
+func newList(f *fence.Fence) effects.Tool {
+	return newTool(tool{
+		spec: reading("ls", "List a directory."),
+		members: []member{
+			whereMember(),
+			{name: "depth", kind: kindInteger, doc: "levels, default 1"},
+			limitMember(),
+		},
+		line: func(a args) string { return a.text("path", ".") },
+		run: func(ctx context.Context, a args, _ func(string)) effects.Result {
+			l := &listing{limit: a.number("limit", defaultLimit), empty: "(no entries)"}
+			depth := a.number("depth", 1)
+			p, remarks, err := search(ctx, f, a.text("path", "."), int(max(depth, 1)), func(e fence.Entry) error {
+				if depth == 0 {
+					return fs.SkipAll
+				}
+				return l.add("[" + string(e.Kind) + "] " + e.Rel)
+			})
+			if err != nil {
+				return failed(err)
+			}
+			l.remarks = append(l.remarks, remarks...)
+			return l.result("list " + p.Shown)
+		},
+	})
+}
+
+// newGlob makes the tool glob.
+func newGlob(f *fence.Fence) effects.Tool {
+	return newTool(tool{
+		spec: reading("glob", "Find files by name: * stays within a directory, ** does not; a pattern without / matches names at any depth."),
+		members: []member{
+			{name: "pattern", kind: kindString, required: true},
+			whereMember(),
+			limitMember(),
+		},
+		line: func(a args) string { return a.text("pattern", "") + " in " + a.text("path", ".") },
+		run: func(ctx context.Context, a args, _ func(string)) effects.Result {
+			pattern := a.text("pattern", "")
+			match, err := matcher(pattern)
+			if err != nil {
+				return failed(err)
+			}
+			l := &listing{limit: a.number("limit", defaultLimit), empty: "(no matches)"}
+			p, remarks, err := search(ctx, f, a.text("path", "."), 0, func(e fence.Entry) error {
+				if e.Kind != fence.File || !match(e.Rel) {
+					return nil
+				}
+				return l.add(e.Rel)
+			})
+			if err != nil {
+				return failed(err)
+			}
+			l.remarks = append(l.remarks, remarks...)
+			return l.result("glob " + p.Shown + " /" + oneLine(pattern, maxSummary) + "/")
+		},
+	})
+}
+
+// matcher compiles a glob for paths relative to where the search began.
+func matcher(pattern string) (func(rel string) bool, error) {
+	clean := strings.TrimPrefix(pattern, "./")
+	if clean == "" || !doublestar.ValidatePattern(clean) {
+		return nil, &problem{CodePattern, fmt.Sprintf("glob %q is not a valid pattern", pattern)}
+	}
+	if !strings.Contains(clean, "/") {
+		clean = "**/" + clean
+	}
+	return func(rel string) bool { return doublestar.MatchUnvalidated(clean, rel) }, nil
+}
