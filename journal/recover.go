@@ -148,6 +148,7 @@ func (b *bad) judge(broken Rule) (Verdict, Rule, error) {
 func (b *bad) evidence() (Rule, error) {
 	l := lines{r: b.r, at: b.from, end: b.to, nul: true}
 	for {
+		l.skipNUL()
 		start := l.at
 		piece, ending, err := l.next()
 		if errors.Is(err, io.EOF) {

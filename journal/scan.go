@@ -148,6 +148,13 @@ func (l *lines) skip() (ending []byte, err error) {
 	}
 }
 
+// skipNUL leaves the NULs that are at hand.
+func (l *lines) skipNUL() {
+	n := l.hi - l.lo - len(bytes.TrimLeft(l.buf[l.lo:l.hi], "\x00"))
+	l.lo += n
+	l.at += int64(n)
+}
+
 // fill makes room and reads on. It returns 0 at the end.
 func (l *lines) fill() (int, error) {
 	if l.lo > 0 {
