@@ -40,7 +40,9 @@ type Outcome struct {
 }
 
 // Terminal is the task's terminal record as scripts read it.
-func (o Outcome) Terminal() projections.Terminal { return projections.TerminalOf(o.State) }
+func (h *Home) Terminal(o Outcome) projections.Terminal {
+	return projections.TerminalOf(o.State, h.blobs(o.Ref).Get)
+}
 
 // Run makes a task and drives it to its end. The error is a *[Stop] if the run
 // let go of it, [ErrTimeout] if the wait ended first.
@@ -142,7 +144,12 @@ func (h *Home) leaveFiles(a *attachment, cause error) error {
 	if errors.Is(cause, journal.ErrFailed) {
 		return nil // a disk that fails is left alone
 	}
-	return projections.WriteFiles(a.writer.Dir(), a.run.state, a.writer.Head().Seq, a.writer.Head().Link)
+	dir, s := a.writer.Dir(), a.run.state
+	err := projections.WriteMeta(dir, a.ref.String(), s)
+	if s.Ended() {
+		err = errors.Join(err, projections.WriteTerminal(dir, projections.TerminalOf(s, h.blobs(a.ref).Get)))
+	}
+	return err
 }
 
 func (d Drive) warn(line string) {

@@ -3,6 +3,7 @@ package basis
 import (
 	"context"
 	"iter"
+	"sync"
 	"time"
 
 	"github.com/basisagent/basis/journal"
@@ -60,7 +61,9 @@ func (s *fileStore) follow(ctx context.Context, after uint64) iter.Seq2[reducer.
 
 // memoryStore is a store that is gone with the process.
 type memoryStore struct {
-	now     func() time.Time
+	now func() time.Time
+
+	mu      sync.Mutex // guards what follows, for followers
 	entries []reducer.Entry
 	grown   chan struct{} // closed and replaced at each append
 }
@@ -70,17 +73,49 @@ func newMemoryStore(now func() time.Time) *memoryStore {
 }
 
 func (s *memoryStore) append(events ...reducer.Event) ([]reducer.Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	from := len(s.entries)
 	for _, e := range events {
 		s.entries = append(s.entries, reducer.Entry{Seq: uint64(len(s.entries) + 1), Time: s.now(), Event: e})
 	}
+	close(s.grown)
+	s.grown = make(chan struct{})
 	return s.entries[from:], nil
+}
+
+// since is what stands after a record number, and a channel that closes when
+// there is more.
+func (s *memoryStore) since(after uint64) ([]reducer.Entry, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.entries[min(after, uint64(len(s.entries))):], s.grown
 }
 
 func (s *memoryStore) read(after uint64) iter.Seq2[reducer.Entry, error] {
 	return func(yield func(reducer.Entry, error) bool) {
-		for _, e := range s.entries[min(after, uint64(len(s.entries))):] {
+		entries, _ := s.since(after)
+		for _, e := range entries {
 			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *memoryStore) follow(ctx context.Context, after uint64) iter.Seq2[reducer.Entry, error] {
+	return func(yield func(reducer.Entry, error) bool) {
+		for {
+			entries, grown := s.since(after)
+			for _, e := range entries {
+				if !yield(e, nil) {
+					return
+				}
+				after = e.Seq
+			}
+			select {
+			case <-grown:
+			case <-ctx.Done():
 				return
 			}
 		}

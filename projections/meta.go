@@ -1,0 +1,99 @@
+package projections
+
+import (
+	"encoding/json"
+	"path/filepath"
+
+	"github.com/basisagent/basis/reducer"
+)
+
+// meta is meta.json: what a task is and how it stands, for people and scripts
+// that read files. Commands never read it.
+type meta struct {
+	ID        string        `json:"id"`
+	Parent    *string       `json:"parent"`
+	Detached  bool          `json:"detached"`
+	Workspace string        `json:"workspace"`
+	AgentID   string        `json:"agent_id"`
+	Continues string        `json:"continues,omitempty"`
+	Prompt    string        `json:"prompt"`
+	Options   metaOptions   `json:"options"`
+	Pending   *Terminal     `json:"pending_terminal,omitempty"`
+	StoppedBy reducer.Bound `json:"stopped_by,omitempty"`
+	Usage     *Usage        `json:"usage,omitempty"`
+	Deadline  int64         `json:"deadline_at_ms,omitempty"`
+}
+
+type metaOptions struct {
+	Provider    *string `json:"provider"`
+	BaseURL     *string `json:"base_url"`
+	Model       *string `json:"model"`
+	NoShell     bool    `json:"no_shell"`
+	Effort      *string `json:"effort"`
+	Approve     string  `json:"approve"`
+	ToolBudget  *int64  `json:"tool_budget"`
+	TokenBudget *int64  `json:"token_budget"`
+}
+
+// WriteMeta writes meta.json for the task with that handle, by rename and
+// without a sync: what it says can be had from the journal at any time.
+func WriteMeta(dir, ref string, s reducer.State) error {
+	m := meta{
+		ID: ref, Detached: s.Detached, Workspace: s.Workspace, AgentID: s.Conversation,
+		Continues: s.Parent.ID, Prompt: promptOf(s), StoppedBy: s.Last.StoppedBy,
+		Usage: UsageOf(s.Usage()), Deadline: s.DeadlineMS,
+		Options: metaOptions{
+			Provider: orNull(s.Options.Provider), BaseURL: orNull(s.Options.BaseURL), Model: orNull(s.Options.Model),
+			NoShell: s.Options.NoShell, Effort: orNull(s.Options.Effort), Approve: approve(s.Options.Approve),
+			ToolBudget: counter(s.Bounds.Tools), TokenBudget: counter(s.Bounds.Tokens),
+		},
+	}
+	if s.Parent.ID != "" {
+		m.Parent, m.Continues = &s.Parent.ID, ""
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return replace(filepath.Join(dir, "meta.json"), append(data, '\n'), false)
+}
+
+func approve(a reducer.Approve) string {
+	if a == "" {
+		return string(reducer.ApproveAlways)
+	}
+	return string(a)
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// promptOf is the task's first prompt: it waits, or it opened the transcript.
+func promptOf(s reducer.State) string {
+	if len(s.Queue) > 0 && s.Queue[0].Message == "" {
+		return PartsText(s.Queue[0].Parts)
+	}
+	for _, m := range s.Transcript.Messages() {
+		if m.Role == reducer.RoleUser {
+			return PartsText(m.Parts)
+		}
+	}
+	return ""
+}
+
+// PartsText is the text of a prompt's parts, an image as its media type.
+func PartsText(parts []reducer.Part) string {
+	text := ""
+	for _, p := range parts {
+		if p.Type == reducer.PartImage {
+			text += "[" + p.Image.Media + "]"
+			continue
+		}
+		text += p.Text.String()
+	}
+	return text
+}
