@@ -1,0 +1,313 @@
+package projections
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/basisagent/basis/reducer"
+)
+
+// Stream turns a history into the public stream, line by line. It is a pure
+// fold: the same journal gives the same durable lines. The zero value is not
+// usable; see [NewStream].
+type Stream struct {
+	o     StreamOptions
+	state reducer.State
+	turn  reducer.Usage // of the open turn
+}
+
+// StreamOptions says what a stream shows that the journal doesn't hold.
+type StreamOptions struct {
+	Task    string                            // the handle, shown in run_started
+	Program string                            // the program's version
+	Load    func(reducer.Ref) ([]byte, error) // reads long texts; nil shows head and tail
+	Base    reducer.State                     // what a continuation begins with
+}
+
+// NewStream returns a stream at the beginning of a history.
+func NewStream(o StreamOptions) *Stream { return &Stream{o: o, state: o.Base} }
+
+// State is the fold of everything shown so far.
+func (s *Stream) State() reducer.State { return s.state }
+
+// Entry gives the lines that one entry adds.
+func (s *Stream) Entry(e reducer.Entry) []Line {
+	before := s.state
+	s.state = reducer.Apply(s.state, e.Event)
+	bodies := s.bodies(before, e.Event)
+	lines := make([]Line, len(bodies))
+	for i, b := range bodies {
+		lines[i] = Line{Record: e.Seq, Body: b}
+	}
+	return lines
+}
+
+// Progress gives the line for something that is streaming, and false if it has none.
+func (s *Stream) Progress(p reducer.Progress) (Line, bool) {
+	switch p.Kind {
+	case reducer.ProgressText:
+		return Line{Body: AssistantDelta{Text: p.Text}}, true
+	case reducer.ProgressReasoning:
+		return Line{Body: AssistantReasoningDelta{Text: p.Text}}, true
+	case reducer.ProgressOutput:
+		return Line{Body: ToolProgress{ToolCallID: p.Call, ToolName: p.Tool, Progress: p.Text}}, true
+	case reducer.ProgressCall, reducer.ProgressVoid:
+	}
+	return Line{}, false
+}
+
+func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
+	switch e := e.(type) {
+	case reducer.TurnStarted:
+		s.turn = reducer.Usage{}
+		return s.turnStarted(before)
+	case reducer.TurnEnded:
+		return s.turnEnded(e)
+	case reducer.WorkspaceFailed:
+		if before.Turn.ID != "" {
+			return nil // the turn's own end says it
+		}
+		return []Body{Failure{Message: e.Error}, RunFinished{Status: "error", Message: e.Error}}
+	case reducer.ModelAnswered:
+		return s.modelAnswered(e)
+	case reducer.AttemptFailed:
+		retry := Retry{AgentID: s.agent(), Error: kindAndMessage(e.Kind, e.Message), Attempt: e.Attempt, MaxAttempts: e.Max, NextDelayMS: e.DelayMS}
+		return append(s.usage(s.agent(), e.Usage), retry)
+	case reducer.RoundFailed:
+		return s.usage(s.agent(), e.Usage)
+	case reducer.UsageSampled:
+		return s.usage(s.agent()+"/"+strconv.Itoa(e.Child), e.Usage)
+	case reducer.CallStarted, reducer.CallRefused, reducer.CallSettled, reducer.ApprovalRequested, reducer.ApprovalAnswered:
+		return s.call(before, e)
+	case reducer.ChildSpawned:
+		return []Body{childUpdate(e.N, e.Task, "spawned", e.Prompt.String(), "")}
+	case reducer.ChildSettled:
+		status := "finished"
+		if e.Outcome != reducer.OutcomeDone {
+			status = "failed"
+		}
+		return []Body{childUpdate(e.N, e.Task, status, "", e.Error)}
+	case reducer.JournalRepaired:
+		return []Body{Notice{Severity: "warning", Message: "the end of the journal was torn: " + strconv.FormatInt(e.CutBytes, 10) +
+			" bytes after record " + strconv.FormatUint(e.AfterSeq, 10) + " were set aside in " + e.File}}
+	case reducer.JournalCreated, reducer.JournalSalvaged, reducer.AgentCreated, reducer.AgentAttached, reducer.AgentDetached, reducer.Note,
+		reducer.RoundStarted, reducer.MessageAnswered, reducer.TaskEnded, reducer.WorkspaceOpened, reducer.HookAnswered, reducer.CallReviewed,
+		reducer.MessageReceived, reducer.SessionConfigured, reducer.CancelRequested, reducer.BoundPassed, reducer.InboxClosed:
+	}
+	return nil
+}
+
+func (s *Stream) agent() string { return s.state.Conversation }
+
+func (s *Stream) text(t reducer.Text) string { return whole(t, s.o.Load) }
+
+func (s *Stream) turnStarted(before reducer.State) []Body {
+	setup := s.state.Setup
+	start := RunStarted{
+		Schema: Schema, Basis: s.o.Program, SessionID: s.state.Conversation, Task: s.o.Task,
+		Workspace: s.state.Workspace, Model: setup.Source.Model, Provider: setup.Source.Provider, ContextFiles: []File{},
+	}
+	for _, f := range setup.Context {
+		start.ContextFiles = append(start.ContextFiles, File{Path: f.Path, Scope: f.Scope})
+	}
+	said := UserMessage{}
+	if len(before.Queue) > 0 {
+		for _, p := range before.Queue[0].Parts {
+			if p.Type == reducer.PartImage {
+				said.ImageCount++
+				continue
+			}
+			said.Text += s.text(p.Text)
+		}
+	}
+	return []Body{start, said}
+}
+
+func (s *Stream) turnEnded(e reducer.TurnEnded) []Body {
+	end := RunFinished{Status: "ok", StoppedBy: string(e.StoppedBy), Usage: UsageOf(s.turn)}
+	if e.Outcome == reducer.OutcomeOK {
+		return []Body{end}
+	}
+	end.Status, end.Message = "error", e.Error
+	if end.Message == "" {
+		end.Message = string(e.Outcome)
+	}
+	return []Body{Failure{Message: end.Message, Recoverable: false}, end}
+}
+
+func (s *Stream) modelAnswered(e reducer.ModelAnswered) []Body {
+	var bodies []Body
+	if text := s.text(s.state.Turn.Text); text != "" {
+		bodies = append(bodies, AssistantMessage{Text: text})
+	}
+	bodies = append(bodies, s.usage(s.agent(), e.Usage)...)
+	for _, c := range s.state.Turn.Calls {
+		in := input(s.text(c.Args))
+		bodies = append(bodies, ToolQueued{
+			ToolCallID: c.ID, ToolName: c.Name, Summary: Summary(c.Name, in), Mutability: mutability(c), Input: in,
+		})
+	}
+	return bodies
+}
+
+func (s *Stream) usage(agent string, u reducer.Usage) []Body {
+	if u.IsZero() {
+		return nil
+	}
+	s.turn = s.turn.Add(u)
+	return []Body{UsageReported{AgentID: agent, Usage: *UsageOf(u)}}
+}
+
+// call shows what happens to one call.
+func (s *Stream) call(before reducer.State, e reducer.Event) []Body {
+	switch e := e.(type) {
+	case reducer.CallStarted:
+		c, _ := before.Call(e.Call)
+		return append(s.permission(c, e.By), ToolStarted{ToolCallID: c.ID, ToolName: c.Name})
+	case reducer.CallRefused:
+		c, _ := before.Call(e.Call)
+		done := ToolCompleted{ToolCallID: c.ID, ToolName: c.Name, Summary: firstLine(e.Text), IsError: true}
+		if scope, ok := strings.CutSuffix(c.Rule, "/deny"); ok && e.Code == "denied" {
+			return []Body{PermissionResolved{RequestID: c.ID, ToolCallID: c.ID, ToolName: c.Name, Outcome: "denied", RuleScope: scope}, done}
+		}
+		return []Body{done}
+	case reducer.CallSettled:
+		c, _ := before.Call(e.Call)
+		summary := e.Summary
+		if summary == "" {
+			summary = firstLine(s.settledText(c, e))
+		}
+		return []Body{ToolCompleted{ToolCallID: c.ID, ToolName: c.Name, Summary: summary, IsError: e.Outcome != reducer.OutcomeDone}}
+	case reducer.ApprovalRequested:
+		c, _ := before.Call(e.Call)
+		return []Body{s.requested(c)}
+	case reducer.ApprovalAnswered:
+		c, _ := before.Call(e.Call)
+		r := PermissionResolved{RequestID: c.ID, ToolCallID: c.ID, ToolName: c.Name, Outcome: "denied"}
+		if e.Allow {
+			r.Outcome = "allowed"
+		}
+		if e.Scope != "once" {
+			r.RuleScope = e.Scope
+		}
+		return []Body{r}
+	}
+	return nil
+}
+
+// settledText is the first that a person would want to read of an outcome.
+func (s *Stream) settledText(c reducer.Call, e reducer.CallSettled) string {
+	if e.Outcome == reducer.OutcomeLost || e.Outcome == reducer.OutcomeCancelled {
+		if after, ok := s.state.Call(c.ID); ok {
+			return after.Shown.String()
+		}
+	}
+	return e.Output.String()
+}
+
+// permission shows how a call that somebody had to allow came to be allowed.
+func (s *Stream) permission(c reducer.Call, by string) []Body {
+	allowed := PermissionResolved{RequestID: c.ID, ToolCallID: c.ID, ToolName: c.Name, Outcome: "allowed"}
+	switch scope, isRule := strings.CutSuffix(by, "/allow"); {
+	case isRule:
+		allowed.RuleScope = scope
+		return []Body{allowed}
+	case by == "process":
+		allowed.RuleScope = by
+		return []Body{allowed}
+	case by == "always":
+		return []Body{s.requested(c), allowed}
+	}
+	return nil // a person's answer has its own event, a read needs none
+}
+
+func (s *Stream) requested(c reducer.Call) Body {
+	in := input(s.text(c.Args))
+	preview := c.Preview
+	if preview == nil {
+		preview = in
+	}
+	return PermissionRequested{
+		RequestID: c.ID, ToolCallID: c.ID, ToolName: c.Name, Description: Summary(c.Name, in), Preview: preview,
+	}
+}
+
+func childUpdate(n int, task, status, title, detail string) Body {
+	u := TaskUpdated{TaskID: task, Kind: "background_task", Status: status, Title: firstLine(title), Detail: detail}
+	if n != 0 {
+		u.TaskID, u.Kind = strconv.Itoa(n), "subagent"
+	}
+	return u
+}
+
+func mutability(c reducer.Call) string {
+	switch c.Class {
+	case reducer.ClassNone:
+		return "read_only"
+	case reducer.ClassState, reducer.ClassProcess:
+		return "mutating"
+	case reducer.ClassExternal:
+	}
+	return "unknown"
+}
+
+func kindAndMessage(kind, message string) string {
+	if message == "" {
+		return kind
+	}
+	return kind + ": " + message
+}
+
+// input is a call's arguments as JSON: parsed if they are, else the raw string.
+func input(args string) json.RawMessage {
+	if strings.TrimSpace(args) == "" {
+		return json.RawMessage("{}")
+	}
+	if json.Valid([]byte(args)) {
+		return json.RawMessage(args)
+	}
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return json.RawMessage(`""`)
+	}
+	return raw
+}
+
+// summaryMembers are the input members that say most of what a call is about,
+// and how each is written.
+var summaryMembers = []struct{ name, before, after string }{
+	{"pattern", "/", "/"}, {"path", "", ""}, {"file_path", "", ""}, {"filePath", "", ""}, {"input", "", ""}, {"command", "", ""}, {"name", "", ""},
+}
+
+// Summary is one line of at most 120 characters about a call, made of its name
+// and input alone.
+func Summary(tool string, in json.RawMessage) string {
+	var members map[string]json.RawMessage
+	line := tool
+	if json.Unmarshal(in, &members) == nil {
+		for _, m := range summaryMembers {
+			var v string
+			if json.Unmarshal(members[m.name], &v) == nil && v != "" {
+				line += " " + m.before + firstLine(v) + m.after
+			}
+		}
+	}
+	return firstLine(line)
+}
+
+// firstLine is the first line that is not blank, at most 120 characters.
+func firstLine(s string) string {
+	const most = 120
+	line := ""
+	for l := range strings.Lines(s) {
+		if line = strings.TrimSpace(l); line != "" {
+			break
+		}
+	}
+	if utf8.RuneCountInString(line) <= most {
+		return line
+	}
+	return string([]rune(line)[:most]) + "…"
+}
