@@ -77,7 +77,7 @@ func checkRecordings(t *testing.T, dir string) {
 	}
 	for _, path := range cases {
 		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
-			rec := load(t, path)
+			rec := loadRecording(t, path)
 			for name, body := range map[string]io.Reader{
 				"whole":        bytes.NewReader(rec.body),
 				"byte by byte": iotest.OneByteReader(bytes.NewReader(rec.body)),
@@ -92,7 +92,7 @@ func checkRecordings(t *testing.T, dir string) {
 	}
 }
 
-func load(t *testing.T, path string) recording {
+func loadRecording(t *testing.T, path string) recording {
 	t.Helper()
 	var rec recording
 	data, err := os.ReadFile(path)
