@@ -32,12 +32,23 @@ const (
 	KindCancelled     Kind = "cancelled"                  // the caller's context ended
 )
 
+// Advice is a server's own word on whether the same request may be sent again.
+type Advice string
+
+// The advices. AdviceNone is the usual case: the kind decides.
+const (
+	AdviceNone  Advice = ""
+	AdviceRetry Advice = "retry"
+	AdviceStop  Advice = "stop"
+)
+
 // Error is the only error of a stream.
 type Error struct {
 	Kind       Kind
 	Status     int           // HTTP status, 0 if there was none
 	Message    string        // the server's words, or ours; never holds a secret
 	RetryAfter time.Duration // what the server asked for; 0 if it didn't
+	Advice     Advice        // what the server said of trying again, beyond its status
 	Err        error         // the cause, if there is one
 
 	// What arrived before the failure, as far as it is known.
@@ -61,3 +72,17 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Temporary reports whether the same request may succeed a little later. The
+// server's advice counts, but for failures that time can't mend.
+func (e *Error) Temporary() bool {
+	switch e.Kind {
+	case KindOverflow, KindAuth, KindQuota, KindCancelled:
+		return false
+	case KindPermission, KindNotFound, KindInvalid, KindTooLarge, KindExceedsRate, KindContentFilter, KindBadResponse:
+		return e.Advice == AdviceRetry
+	case KindRate, KindOverloaded, KindServer, KindTimeout, KindMalformedCall, KindCut, KindNetwork:
+		return e.Advice != AdviceStop
+	}
+	return false
+}

@@ -1,0 +1,298 @@
+package providertest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options are a scripted server. Steps are answered in order, one per request;
+// a request beyond them is refused and counts as a violation.
+type Options struct {
+	Steps []Step
+	// Repeat answers the last step for ever.
+	Repeat bool
+	// Answer makes the step for a request where Steps has none left.
+	Answer func(Request) Step
+	// Models are the ids that GET /v1/models lists, oldest first; none is one
+	// model named test-model.
+	Models []string
+	// Lenient takes requests that CheckRequest refuses.
+	Lenient bool
+}
+
+// Handler is a scripted server without a listener.
+type Handler struct {
+	opts   Options
+	closed chan struct{}
+
+	mu         sync.Mutex
+	requests   []Request
+	violations []error
+	minted     int
+	served     int
+	changed    chan struct{} // closed and replaced at each request
+}
+
+// NewHandler makes a handler. Close it after use, else hanging answers hang.
+func NewHandler(o Options) *Handler {
+	return &Handler{opts: o, closed: make(chan struct{}), changed: make(chan struct{})}
+}
+
+// Close ends every answer that holds or hangs. It must be called once.
+func (h *Handler) Close() { close(h.closed) }
+
+// Requests are the requests for completions so far, in order of arrival.
+func (h *Handler) Requests() []Request {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]Request(nil), h.requests...)
+}
+
+// Violations are the faults of requests that a strict server would refuse.
+func (h *Handler) Violations() []error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]error(nil), h.violations...)
+}
+
+// WaitFor returns as soon as n requests have arrived, or with ctx's error.
+func (h *Handler) WaitFor(ctx context.Context, n int) error {
+	for {
+		h.mu.Lock()
+		count, changed := len(h.requests), h.changed
+		h.mu.Unlock()
+		if count >= n {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for request %d of a scripted server: %w", n, context.Cause(ctx))
+		}
+	}
+}
+
+// ServeHTTP answers POST …/chat/completions by the script and GET …/models.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/models"):
+		h.list(w)
+		return
+	case r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/chat/completions"):
+		h.violate(fmt.Errorf("%s %s: no such endpoint", r.Method, r.URL.Path))
+		http.NotFound(w, r)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client left
+	}
+	req := h.record(r, body)
+	step := h.step(req)
+	if !h.opts.Lenient {
+		if err := CheckRequest(body); err != nil {
+			h.violate(fmt.Errorf("request %d: %w", req.N, err))
+			step = Fail(http.StatusBadRequest, "invalid_request_error", err.Error())
+		}
+	}
+	h.answer(w, r, req, step)
+}
+
+func (h *Handler) list(w http.ResponseWriter) {
+	models := h.opts.Models
+	if models == nil {
+		models = []string{"test-model"}
+	}
+	var rows []string
+	for i, id := range models {
+		rows = append(rows, `{"id":`+quote(id)+`,"object":"model","created":`+strconv.Itoa(1700000000+i)+`}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"object":"list","data":[`+strings.Join(rows, ",")+`]}`)
+}
+
+func (h *Handler) record(r *http.Request, body []byte) Request {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	req := Request{N: len(h.requests) + 1, Path: r.URL.Path, Header: r.Header.Clone(), Body: body}
+	h.requests = append(h.requests, req)
+	close(h.changed)
+	h.changed = make(chan struct{})
+	return req
+}
+
+func (h *Handler) violate(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.violations = append(h.violations, err)
+}
+
+func (h *Handler) mint() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.minted++
+	return "call_" + strconv.Itoa(h.minted)
+}
+
+// step is the next one of the script.
+func (h *Handler) step(req Request) Step {
+	h.mu.Lock()
+	n := h.served
+	h.served++
+	h.mu.Unlock()
+	switch steps := h.opts.Steps; {
+	case n < len(steps):
+		return steps[n]
+	case h.opts.Answer != nil:
+		return h.opts.Answer(req)
+	case h.opts.Repeat && len(steps) > 0:
+		return steps[len(steps)-1]
+	}
+	err := fmt.Errorf("request %d: the script has no step for it", req.N)
+	h.violate(err)
+	return Fail(http.StatusBadRequest, "script_exhausted", err.Error())
+}
+
+// answer plays one step.
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request, req Request, step Step) {
+	if step.Hold != nil && !h.wait(r, step.Hold) {
+		return
+	}
+	if step.Hang == HangHeaders {
+		h.wait(r, nil)
+		return
+	}
+	p := player{h: h, w: w, r: r, step: step, left: -1}
+	if step.CutBytes > 0 {
+		p.left = step.CutBytes
+	}
+	p.headers()
+	if step.Body != "" || step.Status >= 400 {
+		p.write(step.errorBody())
+		return
+	}
+	p.stream(step.frames(req.Model(), h.mint))
+}
+
+// wait blocks until hold is closed; false means that the client left or the
+// server was closed.
+func (h *Handler) wait(r *http.Request, hold <-chan struct{}) bool {
+	select {
+	case <-hold:
+		return true
+	case <-r.Context().Done():
+	case <-h.closed:
+	}
+	return false
+}
+
+func (s Step) errorBody() string {
+	if s.Body == "" {
+		return `{"error":{"message":"scripted failure","type":"scripted","code":null}}`
+	}
+	return s.Body
+}
+
+// player writes one response.
+type player struct {
+	h    *Handler
+	w    http.ResponseWriter
+	r    *http.Request
+	step Step
+	left int // bytes until the connection breaks; negative is never
+}
+
+func (p *player) headers() {
+	kind := "text/event-stream"
+	if p.step.Body != "" || p.step.Status >= 400 {
+		kind = "application/json"
+	}
+	p.w.Header().Set("Content-Type", kind)
+	for k, v := range p.step.Header {
+		p.w.Header().Set(k, v)
+	}
+	status := p.step.Status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	p.w.WriteHeader(status)
+	p.flush()
+}
+
+func (p *player) flush() {
+	if f, ok := p.w.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+// write sends text, or breaks the connection within it.
+func (p *player) write(text string) {
+	if p.left >= 0 && len(text) >= p.left {
+		_, _ = io.WriteString(p.w, text[:p.left])
+		p.flush()
+		panic(http.ErrAbortHandler)
+	}
+	if p.left >= 0 {
+		p.left -= len(text)
+	}
+	_, _ = io.WriteString(p.w, text)
+}
+
+// stream sends events, with what the step has in store on the way.
+func (p *player) stream(frames []string) {
+	for i, f := range frames {
+		if p.step.stops(i) && !p.pause() {
+			return
+		}
+		if i > 0 && p.step.Every > 0 && !p.tick() {
+			return
+		}
+		p.write("data: " + f + "\n\n")
+		p.flush()
+	}
+	if p.step.Hang != HangNot && p.step.CutFrames >= len(frames) {
+		p.pause()
+	}
+}
+
+// stops reports whether something happens before the i-th event.
+func (s Step) stops(i int) bool {
+	planned := s.CutFrames > 0 || s.HoldAfter != nil || s.Hang != HangNot
+	return planned && i == s.CutFrames
+}
+
+// pause is what happens there; false ends the response.
+func (p *player) pause() bool {
+	switch p.step.Hang {
+	case HangBody:
+		return p.h.wait(p.r, nil)
+	case HangComments:
+		for p.tick() {
+			p.write(": keep-alive\n\n")
+			p.flush()
+		}
+		return false
+	case HangNot, HangHeaders:
+	}
+	return p.step.HoldAfter != nil && p.h.wait(p.r, p.step.HoldAfter)
+}
+
+// tick waits for the step's interval; false means that the client left or the
+// server was closed.
+func (p *player) tick() bool {
+	timer := time.NewTimer(p.step.Every)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-p.r.Context().Done():
+	case <-p.h.closed:
+	}
+	return false
+}

@@ -1,0 +1,52 @@
+package provider
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// redacted stands wherever a secret would be shown.
+const redacted = "[redacted]"
+
+// Secret is a credential. It prints, formats and marshals as [redacted] in
+// every way; only Reveal gives it away. The zero value is no secret at all.
+type Secret struct{ value string }
+
+// NewSecret keeps value, without the space around it.
+func NewSecret(value string) Secret { return Secret{strings.TrimSpace(value)} }
+
+// Reveal is the credential itself, for the header that carries it.
+func (s Secret) Reveal() string { return s.value }
+
+// IsZero reports whether there is no credential.
+func (s Secret) IsZero() bool { return s.value == "" }
+
+// Redact replaces the credential wherever it stands in text, such as an error
+// body that repeats the key it refused.
+func (s Secret) Redact(text string) string {
+	if s.value == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, s.value, redacted)
+}
+
+// String is [redacted], or "" if there is no secret.
+func (s Secret) String() string {
+	if s.value == "" {
+		return ""
+	}
+	return redacted
+}
+
+// GoString is the same for %#v.
+func (s Secret) GoString() string { return fmt.Sprintf("%q", s.String()) }
+
+// Format is the same for every verb and flag.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// MarshalJSON is the same in JSON.
+func (s Secret) MarshalJSON() ([]byte, error) { return []byte(fmt.Sprintf("%q", s.String())), nil }
+
+// MarshalText is the same in every other encoding.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
