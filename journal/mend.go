@@ -50,7 +50,9 @@ func (m *mender) mend() ([]Draft, error) {
 // report makes the journal.repaired drafts.
 func (m *mender) report(orphans []repaired) ([]Draft, error) {
 	if m.survey.Verdict == NoNewline {
-		orphans = append(orphans, repaired{Verdict: string(NoNewline), AfterSeq: m.survey.Head.Seq})
+		orphans = append(orphans, repaired{
+			Verdict: string(NoNewline), CutBytes: m.survey.Size - m.survey.Good, AfterSeq: m.survey.Head.Seq,
+		})
 	}
 	var drafts []Draft
 	for _, r := range orphans {
@@ -213,10 +215,17 @@ func (m *mender) rearm() (err error) {
 	}
 	m.size = s.Good
 	if s.Verdict == NoNewline {
+		// In this order every disk that a crash can leave still holds the
+		// record, followed by nothing but NUL.
 		if _, err := f.WriteAt([]byte{'\n'}, s.Good); err != nil {
 			return err
 		}
 		m.size++
+		if s.Size > m.size {
+			if err := f.Truncate(m.size); err != nil {
+				return err
+			}
+		}
 	}
 	return f.Sync()
 }

@@ -16,7 +16,8 @@ type Verdict string
 const (
 	// Clean: nothing.
 	Clean Verdict = "clean"
-	// NoNewline: one good record that lacks only its newline.
+	// NoNewline: one good record that lacks only its newline, with nothing or
+	// nothing but NUL after it.
 	NoNewline Verdict = "no_newline"
 	// Torn: what a crash leaves of a commit that was never acknowledged.
 	Torn Verdict = "torn"
@@ -30,7 +31,7 @@ type Result struct {
 	Head    Head      // the last good record; zero if there is none
 	Gen     uint64    // its attach generation
 	Time    time.Time // its time
-	Good    int64     // bytes of the good records; for NoNewline, the last one has none
+	Good    int64     // bytes of the good records, the last newline included if it is there
 	Size    int64     // bytes that were looked at
 	Commit  int64     // where the commit of the last good record starts
 	Rule    Rule      // for Damaged, the rule that fired
@@ -69,6 +70,11 @@ func recoverWith(r io.ReaderAt, size int64, visit func(e entry, line []byte)) Re
 		case err != nil:
 			return Result{Err: err}
 		}
+		if len(ending) == 0 {
+			// The newline alone may be a NUL, if a repair that put it back
+			// was cut off. The record in front of it can be acknowledged.
+			line = bytes.TrimRight(line, "\x00")
+		}
 		var e entry
 		if e, broken = res.state.step(line); broken != RuleNone {
 			continue
@@ -76,7 +82,7 @@ func recoverWith(r io.ReaderAt, size int64, visit func(e entry, line []byte)) Re
 		if e.pos == 0 {
 			res.Commit = res.Good
 		}
-		res.Good = l.at
+		res.Good += int64(len(line) + len(ending))
 		if visit != nil {
 			visit(e, line)
 		}
