@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -54,7 +55,8 @@ type grepping struct {
 	multiline bool
 	around    int
 	wanted    func(rel string) bool
-	binary    int // files left out
+	memory    []byte // of the file that is looked into
+	binary    int    // files left out
 	large     int
 	cut       int // lines that were cut
 	unread    int
@@ -162,14 +164,12 @@ func (g *grepping) load(f *fence.Fence, p fence.Place) ([]byte, error) {
 		g.large++
 		return nil, nil
 	}
-	data := make([]byte, fi.Size())
-	n, err := io.ReadFull(file, data)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) { // it may have become shorter
+	data, isText, err := g.content(file, int(fi.Size()))
+	if err != nil {
 		g.unread++
-		return nil, nil
+		return nil, nil //nolint:nilerr // as above
 	}
-	data = data[:n]
-	if bytes.IndexByte(data[:min(len(data), binaryProbe)], 0) >= 0 {
+	if !isText {
 		g.binary++
 		return nil, nil
 	}
@@ -177,6 +177,28 @@ func (g *grepping) load(f *fence.Fence, p fence.Place) ([]byte, error) {
 		return nil, nil
 	}
 	return bytes.TrimPrefix(data, []byte("\uFEFF")), nil
+}
+
+// content reads a file of size bytes into the memory that all files share, if it
+// doesn't begin like a binary.
+func (g *grepping) content(file io.Reader, size int) (data []byte, isText bool, err error) {
+	g.memory = slices.Grow(g.memory[:0], size)[:size]
+	probe, err := fill(file, g.memory[:min(size, binaryProbe)])
+	if err != nil || bytes.IndexByte(g.memory[:probe], 0) >= 0 {
+		return nil, false, err
+	}
+	rest, err := fill(file, g.memory[probe:])
+	return g.memory[:probe+rest], true, err
+}
+
+// fill reads until there is no more to read or no more room, both of which are
+// as they should be.
+func fill(from io.Reader, into []byte) (int, error) {
+	n, err := io.ReadFull(from, into)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return n, err
 }
 
 // matching returns the numbers, from 0, of the lines that match.

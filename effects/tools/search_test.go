@@ -58,7 +58,7 @@ func TestGlob(t *testing.T) {
 
 // TOOL-20: matches, context, flags and limits.
 func TestGrep(t *testing.T) {
-	b := newBench(t, Options{}, "a.go", "one\nTwo\nthree\r\nfour\nfive (x)\n", "b.txt", "two\none", "c.bin", "one\x00")
+	b := newBench(t, Options{}, "a.go", "one\nTwo\nthree\r\nfour\nfive (x)\n", "b.txt", "two\none", "c.bin", "one\x00", "a", "")
 	tests := []struct{ input, want string }{
 		{in("pattern", "two"), "/two/\nb.txt:1: two"},
 		{in("pattern", "two", "ignoreCase", true), "/two/\na.go:2: Two\nb.txt:1: two"},
