@@ -149,7 +149,8 @@ func TestFR027NoInputAndNoTerminal(t *testing.T) {
 	}
 }
 
-// TOOL-32. FR-028: a command that printed without end filled the memory before
+// TOOL-32. FR-050: no line of a command's output is too long.
+// FR-028: a command that printed without end filled the memory before
 // its output was cut.
 func TestFR028ChattyCommandIsBounded(t *testing.T) {
 	const size = 200_000_000

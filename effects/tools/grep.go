@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -49,12 +49,14 @@ func newGrep(f *fence.Fence) effects.Tool {
 // grepping is one call of grep on its way.
 type grepping struct {
 	listing
+	start     fence.Place
 	pattern   *regexp.Regexp
 	prefix    []byte // every match begins with it
 	multiline bool
 	around    int
 	wanted    func(rel string) bool
-	binary    int // files left out
+	memory    []byte // of the file that is looked into
+	binary    int    // files left out
 	large     int
 	cut       int // lines that were cut
 	unread    int
@@ -92,12 +94,13 @@ func newGrepping(a args) (*grepping, error) {
 
 // run searches and completes the output.
 func (g *grepping) run(ctx context.Context, f *fence.Fence, a args) effects.Result {
-	p, remarks, err := search(ctx, f, a.text("path", "."), 0, func(e fence.Entry) error {
-		if e.Kind == fence.Other && e.Place.Shown == path.Clean(a.text("path", ".")) {
-			_, _, err := f.Open(e.Place) // asked for by name: say what it is
-			return err
-		}
-		if e.Kind != fence.File || !g.wanted(e.Rel) {
+	var err error
+	if g.start, err = f.Resolve(a.text("path", "."), fence.Read); err != nil {
+		return failed(err)
+	}
+	remarks, err := search(ctx, f, g.start, 0, func(e fence.Entry) error {
+		named := e.Place.Abs == g.start.Abs
+		if !named && (e.Kind != fence.File || !g.wanted(e.Rel)) {
 			return nil
 		}
 		return g.file(ctx, f, e.Place)
@@ -106,19 +109,18 @@ func (g *grepping) run(ctx context.Context, f *fence.Fence, a args) effects.Resu
 		return failed(err)
 	}
 	g.remarks = append(g.remarks, remarks...)
-	if g.cut > 0 {
-		g.remark("%d long lines were cut to %d characters around the match", g.cut, maxGrepLine)
+	g.remarkIf(g.cut, "%d long lines were cut to %d characters around the match", maxGrepLine)
+	g.remarkIf(g.binary, "%d binary files were not searched")
+	g.remarkIf(g.large, "%d files larger than %d MiB were not searched", maxSearch>>20)
+	g.remarkIf(g.unread, "%d files could not be read")
+	return g.result("search " + g.start.Shown + " /" + oneLine(a.text("pattern", ""), maxSummary) + "/")
+}
+
+// remarkIf adds a remark on how many there are of something, if there are any.
+func (g *grepping) remarkIf(n int, format string, more ...any) {
+	if n > 0 {
+		g.remark(format, append([]any{n}, more...)...)
 	}
-	if g.binary > 0 {
-		g.remark("%d binary files were not searched", g.binary)
-	}
-	if g.large > 0 {
-		g.remark("%d files larger than %d MiB were not searched", g.large, maxSearch>>20)
-	}
-	if g.unread > 0 {
-		g.remark("%d files could not be read", g.unread)
-	}
-	return g.result("search " + p.Shown + " /" + oneLine(a.text("pattern", ""), maxSummary) + "/")
 }
 
 // file searches one file.
@@ -126,7 +128,7 @@ func (g *grepping) file(ctx context.Context, f *fence.Fence, p fence.Place) erro
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if g.lines >= g.limit && g.limit <= 0 {
+	if g.limit <= 0 {
 		return fs.SkipAll
 	}
 	data, err := g.load(f, p)
@@ -146,27 +148,28 @@ func (g *grepping) file(ctx context.Context, f *fence.Fence, p fence.Place) erro
 	return g.show(p.Shown, lines, hits)
 }
 
-// load returns the content of a file that can be searched, or nil. What cannot
-// be read is counted, but for trouble with the file that was named itself.
+// load returns the content of a file that can be searched, or nil. A file that
+// cannot be read is counted, and fails the call only if it was named itself.
 func (g *grepping) load(f *fence.Fence, p fence.Place) ([]byte, error) {
 	file, fi, err := f.Open(p)
+	if err != nil && p.Abs == g.start.Abs {
+		return nil, err
+	}
 	if err != nil {
 		g.unread++
-		return nil, nil //nolint:nilerr // counted; one file is no reason to give up the others
+		return nil, nil //nolint:nilerr // one file is no reason to give up the others
 	}
 	defer file.Close()
 	if fi.Size() > maxSearch {
 		g.large++
 		return nil, nil
 	}
-	data := make([]byte, fi.Size())
-	n, err := io.ReadFull(file, data)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) { // it may have become shorter
+	data, isText, err := g.content(file, int(fi.Size()))
+	if err != nil {
 		g.unread++
-		return nil, nil
+		return nil, nil //nolint:nilerr // as above
 	}
-	data = data[:n]
-	if bytes.IndexByte(data[:min(len(data), binaryProbe)], 0) >= 0 {
+	if !isText {
 		g.binary++
 		return nil, nil
 	}
@@ -174,6 +177,28 @@ func (g *grepping) load(f *fence.Fence, p fence.Place) ([]byte, error) {
 		return nil, nil
 	}
 	return bytes.TrimPrefix(data, []byte("\uFEFF")), nil
+}
+
+// content reads a file of size bytes into the memory that all files share, if it
+// doesn't begin like a binary.
+func (g *grepping) content(file io.Reader, size int) (data []byte, isText bool, err error) {
+	g.memory = slices.Grow(g.memory[:0], size)[:size]
+	probe, err := fill(file, g.memory[:min(size, binaryProbe)])
+	if err != nil || bytes.IndexByte(g.memory[:probe], 0) >= 0 {
+		return nil, false, err
+	}
+	rest, err := fill(file, g.memory[probe:])
+	return g.memory[:probe+rest], true, err
+}
+
+// fill reads until there is no more to read or no more room, both of which are
+// as they should be.
+func fill(from io.Reader, into []byte) (int, error) {
+	n, err := io.ReadFull(from, into)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return n, err
 }
 
 // matching returns the numbers, from 0, of the lines that match.

@@ -73,31 +73,25 @@ func (l *listing) result(head string) effects.Result {
 // notGit keeps a walk out of git's own directory.
 func notGit(e fence.Entry) bool { return path.Base(e.Rel) != ".git" }
 
-// search resolves where to look and visits everything there. A file is visited
-// as itself.
-func search(ctx context.Context, f *fence.Fence, where string, depth int, visit func(fence.Entry) error) (fence.Place, []string, error) {
-	p, err := f.Resolve(where, fence.Read)
-	if err != nil {
-		return p, nil, err
-	}
+// search visits everything below a place. A file is visited as itself.
+func search(ctx context.Context, f *fence.Fence, p fence.Place, depth int, visit func(fence.Entry) error) ([]string, error) {
 	fi, err := f.Stat(p)
 	if err != nil {
-		return p, nil, err
+		return nil, err
 	}
-	if !fi.IsDir() {
-		kind := fence.File
-		if !fi.Mode().IsRegular() {
-			kind = fence.Other
-		}
-		err := visit(fence.Entry{Rel: path.Base(p.Shown), Kind: kind, Place: p})
-		if errors.Is(err, fs.SkipAll) {
-			err = nil
-		}
-		return p, nil, err
+	if fi.IsDir() {
+		o := fence.WalkOptions{Depth: depth, Entries: maxEntries, Enter: notGit}
+		return f.Walk(ctx, p, o, visit)
 	}
-	o := fence.WalkOptions{Depth: depth, Entries: maxEntries, Enter: notGit}
-	remarks, err := f.Walk(ctx, p, o, visit)
-	return p, remarks, err
+	kind := fence.File
+	if !fi.Mode().IsRegular() {
+		kind = fence.Other
+	}
+	err = visit(fence.Entry{Rel: path.Base(p.Shown), Kind: kind, Place: p})
+	if errors.Is(err, fs.SkipAll) {
+		err = nil
+	}
+	return nil, err
 }
 
 // newList makes the tool ls.
@@ -111,9 +105,13 @@ func newList(f *fence.Fence) effects.Tool {
 		},
 		line: func(a args) string { return a.text("path", ".") },
 		run: func(ctx context.Context, a args, _ func(string)) effects.Result {
+			p, err := f.Resolve(a.text("path", "."), fence.Read)
+			if err != nil {
+				return failed(err)
+			}
 			l := &listing{limit: a.number("limit", defaultLimit), empty: "(no entries)"}
 			depth := a.number("depth", 1)
-			p, remarks, err := search(ctx, f, a.text("path", "."), int(max(depth, 1)), func(e fence.Entry) error {
+			remarks, err := search(ctx, f, p, int(max(depth, 1)), func(e fence.Entry) error {
 				if depth == 0 {
 					return fs.SkipAll
 				}
@@ -144,8 +142,12 @@ func newGlob(f *fence.Fence) effects.Tool {
 			if err != nil {
 				return failed(err)
 			}
+			p, err := f.Resolve(a.text("path", "."), fence.Read)
+			if err != nil {
+				return failed(err)
+			}
 			l := &listing{limit: a.number("limit", defaultLimit), empty: "(no matches)"}
-			p, remarks, err := search(ctx, f, a.text("path", "."), 0, func(e fence.Entry) error {
+			remarks, err := search(ctx, f, p, 0, func(e fence.Entry) error {
 				if e.Kind != fence.File || !match(e.Rel) {
 					return nil
 				}

@@ -52,7 +52,7 @@ func (f *Fence) fault(p Place, op string, err error) error {
 		}
 	case errors.Is(err, fs.ErrPermission):
 		e.Code, e.Reason = CodeDenied, "cannot "+op+": permission denied"
-	case errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist): // the latter from making directories
 		e.Code, e.Reason = CodeNotDir, "cannot "+op+": a part of the path is a file, not a directory"
 	case f.leftRoot(p):
 		e.Code, e.Reason = CodeOutside, "cannot "+op+": a link in the path leads outside"

@@ -162,7 +162,10 @@ func (v *view) exact(old []byte, all bool) (at []int, count int) {
 func (v *view) ambiguous(n int, at []int, count int, loose bool) error {
 	e := &Error{Code: CodeNotUnique, Edit: n, Count: count, Loose: loose}
 	for _, p := range at {
-		if line := v.line(p); !slices.Contains(e.Lines, line) && len(e.Lines) < maxLines {
+		if len(e.Lines) == maxLines {
+			break
+		}
+		if line := v.line(p); !slices.Contains(e.Lines, line) {
 			e.Lines = append(e.Lines, line)
 		}
 	}

@@ -1,0 +1,488 @@
+//go:build unix
+
+package fence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// tree makes files and links below dir: "name/" is a directory, "name -> to" a
+// link, "name" a file with its name as content.
+func tree(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		var err error
+		link, to, isLink := strings.Cut(name, " -> ")
+		switch path := filepath.Join(dir, link); {
+		case isLink:
+			err = os.Symlink(to, path)
+		case strings.HasSuffix(name, "/"):
+			err = os.MkdirAll(path, 0o755)
+		default:
+			err = os.WriteFile(path, []byte(name), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// place makes a fence around a fresh workspace beside a directory OUT that is
+// outside.
+func setUp(t *testing.T, o Options) (f *Fence, ws, out string) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws, out = filepath.Join(dir, "ws"), filepath.Join(dir, "OUT")
+	tree(t, dir, "ws/", "OUT/", "OUT/v")
+	o.Base = ws
+	if f, err = New(o); err != nil {
+		t.Fatal(err)
+	}
+	return f, ws, out
+}
+
+// codeOf is the code of an *Error, or what else err is.
+func codeOf(err error) Code {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return Code(fmt.Sprint(err))
+}
+
+// TOOL-13, TOOL-14, TOOL-16: where paths lead, and how they are shown.
+// FR-035: a link inside the workspace led file tools out of it.
+func TestResolve(t *testing.T) {
+	f, ws, out := setUp(t, Options{})
+	tree(t, ws, "a", "sub/", "sub/b", "in -> sub", "out -> "+out, "f -> "+out+"/v", "abs -> "+ws+"/a",
+		"deep -> sub/missing/x", "loop -> loop", "up -> ../ws/sub", "sub/back -> ..")
+	tests := []struct {
+		path  string
+		shown string // "" means refused with code
+		code  Code
+	}{
+		{"a", "a", ""}, {"./sub/../a", "a", ""}, {ws + "/sub/b", "sub/b", ""}, {".", ".", ""}, {ws, ".", ""},
+		{"in/b", "sub/b", ""}, {"abs", "a", ""}, {"up/b", "sub/b", ""}, {"sub/back/a", "a", ""}, {"new/dir/x", "new/dir/x", ""},
+		{"deep", "sub/missing/x", ""}, {"a/below", "a/below", ""},
+		{"out/v", "", CodeOutside}, {"f", "", CodeOutside}, {"out/new", "", CodeOutside}, {"sub/../../OUT/v", "", CodeOutside},
+		{"../ws2", "", CodeOutside}, {"/etc/passwd", "", CodeOutside}, {out, "", CodeOutside},
+		{strings.Repeat("../", 99) + "etc", "", CodeInvalid}, {"/../etc", "", CodeInvalid}, {"", "", CodeInvalid}, {"a\x00b", "", CodeInvalid},
+		{"loop", "", CodeIO},
+	}
+	for _, tt := range tests {
+		p, err := f.Resolve(tt.path, Read)
+		if tt.code == "" && (err != nil || p.Shown != tt.shown || p.Root != ws) {
+			t.Errorf("Resolve(%q) = %+v, %v, want %q below %s", tt.path, p, err, tt.shown, ws)
+		}
+		if tt.code != "" && codeOf(err) != tt.code {
+			t.Errorf("Resolve(%q) = %+v, %v, want %s", tt.path, p, err, tt.code)
+		}
+	}
+	if _, err := f.Resolve("f", Read); err == nil || !strings.Contains(err.Error(), out+"/v") || !strings.Contains(err.Error(), "read roots") {
+		t.Errorf("Resolve(f) = %v, want it to name %s/v and the read roots", err, out)
+	}
+}
+
+// FR-035: a workspace that is itself reached by a link works.
+func TestBaseReachedByALink(t *testing.T) {
+	_, ws, _ := setUp(t, Options{})
+	tree(t, filepath.Dir(ws), "link -> ws")
+	tree(t, ws, "a")
+	f, err := New(Options{Base: filepath.Join(filepath.Dir(ws), "link")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"a", f.Base() + "/a", filepath.Dir(ws) + "/link/a"} {
+		if p, err := f.Resolve(path, Write); err != nil || p.Shown != "a" {
+			t.Errorf("Resolve(%q) = %q, %v, want a", path, p.Shown, err)
+		}
+	}
+}
+
+// TOOL-14: the two sets of roots.
+func TestRoots(t *testing.T) {
+	extra := t.TempDir()
+	more, err := filepath.EvalSymlinks(extra)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, _, _ := setUp(t, Options{ReadRoots: []string{extra + "/r"}, WriteRoots: []string{extra + "/w"}})
+	for _, tt := range []struct {
+		path string
+		set  Set
+		code Code
+	}{
+		{more + "/r/x", Read, ""}, {more + "/r/x", Write, CodeOutside}, {more + "/w/x", Write, ""}, {more + "/w/x", Read, CodeOutside}, {more + "/rx", Read, CodeOutside},
+	} {
+		p, err := f.Resolve(tt.path, tt.set)
+		if (tt.code == "" && (err != nil || p.Shown != tt.path)) || (tt.code != "" && codeOf(err) != tt.code) {
+			t.Errorf("Resolve(%q, %s) = %+v, %v, want code %q", tt.path, tt.set, p, err, tt.code)
+		}
+	}
+	p, err := f.Resolve(more+"/w/new/file", Write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Replace(p, []byte("x"), nil); err != nil {
+		t.Errorf("Replace below a root that does not exist yet = %v, want it made", err)
+	}
+}
+
+// TOOL-15: git's hooks and configuration are read, never written.
+func TestGitIsProtected(t *testing.T) {
+	f, ws, _ := setUp(t, Options{})
+	tree(t, ws, ".git/", ".git/hooks/", ".git/hooks/x", ".git/config", ".git/HEAD", "g -> .git/hooks", "c -> .git/config",
+		"sub/", "sub/.git/", "other/", "tree/", "tree/.git")
+	for _, path := range []string{
+		".git/hooks/x", ".git/hooks/new", ".git/hooks/../hooks/x", "g/x", "c", ".git/config", ".GIT/Hooks/x", ".git/hooks", "sub/.git/config", "tree/.git/hooks/x",
+	} {
+		if _, err := f.Resolve(path, Write); codeOf(err) != CodeDenied {
+			t.Errorf("Resolve(%q, write) = %v, want %s", path, err, CodeDenied)
+		}
+		if _, err := f.Resolve(path, Read); err != nil {
+			t.Errorf("Resolve(%q, read) = %v, want it allowed", path, err)
+		}
+	}
+	for _, path := range []string{".git/HEAD", ".gitignore", "hooks/x", "other/config"} {
+		if _, err := f.Resolve(path, Write); err != nil {
+			t.Errorf("Resolve(%q, write) = %v, want it allowed", path, err)
+		}
+	}
+	// The literal path counts too, wherever a link takes it.
+	if err := os.RemoveAll(filepath.Join(ws, ".git/hooks")); err != nil {
+		t.Fatal(err)
+	}
+	tree(t, ws, ".git/hooks -> ../other")
+	if _, err := f.Resolve(".git/hooks/x", Write); codeOf(err) != CodeDenied {
+		t.Errorf("Resolve through a linked hooks directory = %v, want %s", err, CodeDenied)
+	}
+}
+
+// FR-035: a link that is swapped in between the check and the use.
+func TestSwappedLinkCannotEscape(t *testing.T) {
+	f, ws, out := setUp(t, Options{})
+	tree(t, ws, "d/", "d/v")
+	p, err := f.Resolve("d/v", Write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(ws, "d")); err != nil {
+		t.Fatal(err)
+	}
+	tree(t, ws, "d -> "+out)
+	if _, _, err := f.ReadFile(p, 1000); codeOf(err) != CodeOutside {
+		t.Errorf("ReadFile through a swapped link = %v, want %s", err, CodeOutside)
+	}
+	if err := f.Replace(p, []byte("stolen"), nil); codeOf(err) != CodeOutside {
+		t.Errorf("Replace through a swapped link = %v, want %s", err, CodeOutside)
+	}
+	if _, err := f.readDir(p); codeOf(err) != CodeOutside {
+		t.Errorf("readDir through a swapped link = %v, want %s", err, CodeOutside)
+	}
+	if got := content(t, out); !slices.Equal(got, []string{"v=OUT/v"}) {
+		t.Errorf("outside there is now %q, want it unchanged", got)
+	}
+}
+
+// content lists the files of a directory with what is in them.
+func content(t *testing.T, dir string) []string {
+	t.Helper()
+	var all []string
+	names, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		data, err := os.ReadFile(filepath.Join(dir, n.Name()))
+		if err != nil {
+			data = []byte(err.Error())
+		}
+		all = append(all, n.Name()+"="+string(data))
+	}
+	return all
+}
+
+// FR-036: a pipe, a device or a socket held whoever opened it.
+func TestFR036OnlyRegularFilesAreOpened(t *testing.T) {
+	f, ws, _ := setUp(t, Options{ReadRoots: []string{"/dev"}})
+	if err := syscall.Mkfifo(filepath.Join(ws, "p"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tree(t, ws, "z -> /dev/zero", "dir/")
+	for path, want := range map[string]Code{"p": CodeNotRegular, "z": CodeNotRegular, "dir": CodeDirectory, "none": CodeNotFound} {
+		p, err := f.Resolve(path, Read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := f.Open(p); codeOf(err) != want {
+			t.Errorf("Open(%s) = %v, want %s", path, err, want)
+		}
+	}
+	p, err := f.Resolve("p", Write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Replace(p, []byte("x"), nil); codeOf(err) != CodeNotRegular {
+		t.Errorf("Replace of a pipe = %v, want %s", err, CodeNotRegular)
+	}
+}
+
+// TOOL-17. FR-034: the executable bit was lost, new files were private, and
+// temporary ones stayed.
+func TestFR034ReplaceKeepsModes(t *testing.T) {
+	old := syscall.Umask(0o002) // of the process: no test of this package runs beside another
+	defer syscall.Umask(old)
+	f, ws, _ := setUp(t, Options{})
+	for name, mode := range map[string]fs.FileMode{"script": 0o755, "file": 0o664, "private": 0o600} {
+		tree(t, ws, name)
+		if err := os.Chmod(filepath.Join(ws, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := strings.Repeat("n", 255)
+	for name, mode := range map[string]fs.FileMode{"script": 0o755, "file": 0o664, "private": 0o600, "new": 0o664, "a/b/new": 0o664, long: 0o664} {
+		p, err := f.Resolve(name, Write)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Replace(p, []byte("text"), nil); err != nil {
+			t.Errorf("Replace(%s) = %v", name, err)
+			continue
+		}
+		fi, err := os.Stat(filepath.Join(ws, name))
+		if err != nil || fi.Mode() != mode || fi.Size() != 4 {
+			t.Errorf("after Replace(%s) the file is %v, %v, want mode %v and 4 bytes", name, fi, err, mode)
+		}
+	}
+	want := []string{"a", "file", "new", long, "private", "script"}
+	if got := names(t, ws); !slices.Equal(got, want) {
+		t.Errorf("the directory holds %q, want %q", got, want)
+	}
+}
+
+// names lists a directory.
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return all
+}
+
+// FR-034, TOOL-17: a failed replacement leaves the old content and nothing else.
+func TestFailedReplaceLeavesNothing(t *testing.T) {
+	f, ws, _ := setUp(t, Options{})
+	tree(t, ws, "file", "dir/", "dir/x", "readonly")
+	if err := os.Chmod(filepath.Join(ws, "readonly"), 0o444); err != nil {
+		t.Fatal(err)
+	}
+	p, err := f.Resolve("file", Write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, seen, err := f.ReadFile(p, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p.Abs, []byte("someone else's"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Replace(p, []byte("x"), seen); codeOf(err) != CodeChanged {
+		t.Errorf("Replace of a file that was changed = %v, want %s", err, CodeChanged)
+	}
+	for path, want := range map[string]Code{"dir": CodeDirectory, ".": CodeDirectory, "readonly": CodeDenied, "file/below": CodeNotDir} {
+		p, err := f.Resolve(path, Write)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Replace(p, []byte("x"), nil); codeOf(err) != want {
+			t.Errorf("Replace(%s) = %v, want %s", path, err, want)
+		}
+	}
+	for dir, want := range map[string][]string{
+		ws: {"dir", "file", "readonly"}, ws + "/dir": {"x"},
+	} {
+		if got := names(t, dir); !slices.Equal(got, want) {
+			t.Errorf("%s holds %q, want %q", dir, got, want)
+		}
+	}
+}
+
+// FR-034: writing into a directory without permission is an error, and leaves
+// nothing there.
+func TestFR034DirectoryWithoutPermission(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Log("permissions don't hold root back: not run")
+		return
+	}
+	f, ws, _ := setUp(t, Options{})
+	tree(t, ws, "locked/", "locked/x")
+	locked := filepath.Join(ws, "locked")
+	if err := os.Chmod(locked, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(locked, 0o755)
+	for _, path := range []string{"locked/x", "locked/new"} {
+		p, err := f.Resolve(path, Write)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Replace(p, []byte("y"), nil); codeOf(err) != CodeDenied {
+			t.Errorf("Replace(%s) = %v, want %s", path, err, CodeDenied)
+		}
+	}
+	if got := content(t, locked); !slices.Equal(got, []string{"x=locked/x"}) {
+		t.Errorf("the directory holds %q, want only what it held", got)
+	}
+}
+
+func TestReadFileIsBounded(t *testing.T) {
+	f, ws, _ := setUp(t, Options{})
+	if err := os.Truncate(mustCreate(t, filepath.Join(ws, "sparse")), 3<<30); err != nil {
+		t.Fatal(err)
+	}
+	p, err := f.Resolve("sparse", Read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := f.ReadFile(p, 1<<20); codeOf(err) != CodeTooLarge {
+		t.Errorf("ReadFile of 3 GiB = %v, want %s", err, CodeTooLarge)
+	}
+}
+
+// mustCreate makes an empty file and returns its path.
+func mustCreate(t *testing.T, path string) string {
+	t.Helper()
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// walked is what a walk visited, with the remarks last.
+func walked(t *testing.T, f *Fence, path string, o WalkOptions) []string {
+	t.Helper()
+	p, err := f.Resolve(path, Read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	remarks, err := f.Walk(t.Context(), p, o, func(e Entry) error {
+		all = append(all, string(e.Kind)+" "+e.Rel)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(all, remarks...)
+}
+
+// TOOL-13, TOOL-19. FR-035: what a walk meets, enters and leaves out.
+func TestWalk(t *testing.T) {
+	f, ws, out := setUp(t, Options{})
+	tree(t, ws, "a/", "a/b/", "a/b/c", "a/loop -> ..", "d", "in -> a", "out -> "+out, "gone -> nowhere", "x\ny")
+	if err := syscall.Mkfifo(filepath.Join(ws, "p"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := walked(t, f, ".", WalkOptions{})
+	want := []string{
+		"dir a", "dir a/b", "file a/b/c", "dir a/loop", "file d", "other gone", "dir in", "other p", `file "x\ny"`,
+		"skipped out: a link that leads outside",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("Walk = %q, want %q", got, want)
+	}
+	if got, want := walked(t, f, "in", WalkOptions{Depth: 1}), []string{"dir b", "dir loop"}; !slices.Equal(got, want) {
+		t.Errorf("Walk of a link with depth 1 = %q, want %q", got, want)
+	}
+	got = walked(t, f, ".", WalkOptions{Entries: 2})
+	if want := []string{"dir a", "dir a/b", "stopped after looking at 2 names; use a narrower path"}; !slices.Equal(got, want) {
+		t.Errorf("Walk of 2 names = %q, want %q", got, want)
+	}
+}
+
+// TOOL-19: directories reached by links in circles are entered once.
+func TestWalkEntersOnce(t *testing.T) {
+	extra, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, ws, _ := setUp(t, Options{ReadRoots: []string{extra}})
+	tree(t, extra, "e/", "e/f", "e/again -> .", "home -> "+ws)
+	tree(t, ws, "l1 -> "+extra, "l2 -> "+extra+"/e", "l3 -> "+extra)
+	got := walked(t, f, ".", WalkOptions{})
+	want := []string{"dir l1", "dir l1/e", "dir l1/e/again", "file l1/e/f", "dir l1/home", "dir l2", "dir l3"}
+	if !slices.Equal(got, want) {
+		t.Errorf("Walk = %q, want %q", got, want)
+	}
+}
+
+// FR-039: a walk that could not read a part, or was stopped, must say so.
+func TestWalkSaysWhatWentWrong(t *testing.T) {
+	f, ws, _ := setUp(t, Options{})
+	tree(t, ws, "file", "closed/", "closed/x", "last")
+	for path, want := range map[string]Code{"none": CodeNotFound, "file": CodeNotDir} {
+		p, err := f.Resolve(path, Read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Walk(t.Context(), p, WalkOptions{}, nil); codeOf(err) != want {
+			t.Errorf("Walk(%s) = %v, want %s", path, err, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	p, err := f.Resolve(".", Read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Walk(ctx, p, WalkOptions{}, func(Entry) error { cancel(); return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Walk cancelled = %v, want %v", err, context.Canceled)
+	}
+	if os.Geteuid() == 0 {
+		t.Log("permissions don't hold root back: the unreadable directory did not run")
+		return
+	}
+	if err := os.Chmod(filepath.Join(ws, "closed"), 0); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(filepath.Join(ws, "closed"), 0o700)
+	got := walked(t, f, ".", WalkOptions{})
+	if want := []string{"dir closed", "file file", "file last", "could not look into closed: cannot list it: permission denied"}; !slices.Equal(got, want) {
+		t.Errorf("Walk = %q, want %q", got, want)
+	}
+}
+
+// FR-030: a workspace that was moved away is named.
+func TestMissingWorkspaceIsNamed(t *testing.T) {
+	f, ws, _ := setUp(t, Options{})
+	if err := os.RemoveAll(ws); err != nil {
+		t.Fatal(err)
+	}
+	p, err := f.Resolve("a", Read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Stat(p); codeOf(err) != CodeNotFound || !strings.Contains(err.Error(), ws) {
+		t.Errorf("Stat in a deleted workspace = %v, want %s that names %s", err, CodeNotFound, ws)
+	}
+	if _, err := New(Options{Base: ws}); err == nil || !strings.Contains(err.Error(), ws) {
+		t.Errorf("New(%s) = %v, want an error that names it", ws, err)
+	}
+}
