@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/basisagent/basis/provider"
 	"github.com/basisagent/basis/reducer"
@@ -16,6 +17,13 @@ func (p *Performer) callModel(ctx context.Context, s reducer.State, f reducer.Ca
 	if err != nil {
 		out.Report(reducer.RoundFailed{Round: f.Round, Kind: string(provider.KindInvalid), Message: err.Error()})
 		return
+	}
+	if s.DeadlineMS != 0 {
+		// The clock ends the turn; this only lets a retry see that its wait
+		// would be in vain.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, time.UnixMilli(s.DeadlineMS).Add(deadlineGrace), Unwanted(reducer.BoundDeadline))
+		defer cancel()
 	}
 	begun := p.o.Now()
 	for chunk, err := range p.model.Stream(ctx, req) {
@@ -47,6 +55,9 @@ func (p *Performer) callModel(ctx context.Context, s reducer.State, f reducer.Ca
 		}
 	}
 }
+
+// deadlineGrace is how long after the deadline a request gives up by itself.
+const deadlineGrace = 2 * time.Second
 
 // request says what the conversation asks of the model now.
 func (p *Performer) request(s reducer.State) (provider.Request, error) {

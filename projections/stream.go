@@ -70,6 +70,12 @@ func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 			return nil // the turn's own end says it
 		}
 		return []Body{Failure{Message: e.Error}, RunFinished{Status: "error", Message: e.Error}}
+	case reducer.WorkspaceOpened:
+		var bodies []Body
+		for _, w := range e.Warnings {
+			bodies = append(bodies, Notice{Severity: "warning", Message: w})
+		}
+		return bodies
 	case reducer.ModelAnswered:
 		return s.modelAnswered(e)
 	case reducer.AttemptFailed:
@@ -93,7 +99,7 @@ func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 		return []Body{Notice{Severity: "warning", Message: "the end of the journal was torn: " + strconv.FormatInt(e.CutBytes, 10) +
 			" bytes after record " + strconv.FormatUint(e.AfterSeq, 10) + " were set aside in " + e.File}}
 	case reducer.JournalCreated, reducer.JournalSalvaged, reducer.AgentCreated, reducer.AgentAttached, reducer.AgentDetached, reducer.Note,
-		reducer.RoundStarted, reducer.MessageAnswered, reducer.TaskEnded, reducer.WorkspaceOpened, reducer.HookAnswered, reducer.CallReviewed,
+		reducer.RoundStarted, reducer.MessageAnswered, reducer.TaskEnded, reducer.HookAnswered, reducer.CallReviewed,
 		reducer.MessageReceived, reducer.SessionConfigured, reducer.CancelRequested, reducer.BoundPassed, reducer.InboxClosed:
 	}
 	return nil

@@ -80,18 +80,17 @@ type Parent struct {
 
 // Options is what was asked for when the agent was made. It never holds a key.
 type Options struct {
-	Provider    string   `json:"provider,omitempty"`
-	BaseURL     string   `json:"base_url,omitempty"`
-	Model       string   `json:"model,omitempty"`
-	Effort      string   `json:"effort,omitempty"`
-	Approve     Approve  `json:"approve,omitempty"` // "" is always
-	NoShell     bool     `json:"no_shell,omitempty"`
-	System      *string  `json:"system_prompt,omitempty"`        // replaces the whole system text
-	Append      string   `json:"append_system_prompt,omitempty"` // stands after everything else
-	PassEnv     []string `json:"pass_env,omitempty"`             // names of variables that commands may see
-	IdleMS      int64    `json:"idle_timeout_ms,omitempty"`
-	CommandMS   int64    `json:"command_timeout_ms,omitempty"`
-	Interactive bool     `json:"interactive,omitempty"`
+	Provider  string   `json:"provider,omitempty"`
+	BaseURL   string   `json:"base_url,omitempty"`
+	Model     string   `json:"model,omitempty"`
+	Effort    string   `json:"effort,omitempty"`
+	Approve   Approve  `json:"approve,omitempty"` // "" is always
+	NoShell   bool     `json:"no_shell,omitempty"`
+	System    *string  `json:"system_prompt,omitempty"`        // replaces the whole system text
+	Append    string   `json:"append_system_prompt,omitempty"` // stands after everything else
+	PassEnv   []string `json:"pass_env,omitempty"`             // names of variables that commands may see
+	IdleMS    int64    `json:"idle_timeout_ms,omitempty"`
+	CommandMS int64    `json:"command_timeout_ms,omitempty"`
 }
 
 // Bounds limit each turn. An unknown count is no limit; a known 0 is one.
@@ -290,6 +289,7 @@ type (
 		Tools        []ToolInfo    `json:"tools,omitempty"` // only where the digest is new
 		Hooks        []HookInfo    `json:"hooks,omitempty"`
 		From         string        `json:"from,omitempty"` // parent: taken over from the parent's
+		Warnings     []string      `json:"warnings,omitempty"`
 	}
 
 	// WorkspaceFailed says why nothing can run.

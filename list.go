@@ -1,0 +1,115 @@
+package basis
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"slices"
+
+	"github.com/basisagent/basis/journal"
+	"github.com/basisagent/basis/projections"
+	"github.com/basisagent/basis/reducer"
+)
+
+// Row is one task of a workspace as a listing shows it.
+type Row struct {
+	Ref         Ref
+	State       string // resumable, running, succeeded, failed, cancelled, or unknown if the journal can't be read
+	StartedMS   int64
+	ActivityMS  int64 // of the last record
+	Prompt      string
+	Continuable bool // it has a conversation
+	Usage       *projections.Usage
+}
+
+// List shows the tasks of a workspace, last worked in first. It takes no lock
+// and creates nothing; a workspace that was never used has no tasks.
+func (h *Home) List(workspace string) ([]Row, error) {
+	path, err := canonical(workspace)
+	if err != nil {
+		return nil, &OptionError{"workspace", workspace + " cannot be used: " + err.Error()}
+	}
+	key := WorkspaceKey(path)
+	if err := h.checkMarker(key, path, false); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(h.agentsDir(key))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &HomeError{Dir: h.dir, Err: err}
+	}
+	var rows []Row
+	for _, e := range entries {
+		if isHex(e.Name(), 32) {
+			rows = append(rows, h.row(Ref{Key: key, ID: e.Name()}))
+		}
+	}
+	slices.SortFunc(rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.ActivityMS, a.ActivityMS), cmp.Compare(a.Ref.String(), b.Ref.String()))
+	})
+	return rows, nil
+}
+
+func (h *Home) row(ref Ref) Row {
+	r := Row{Ref: ref, State: "unknown"}
+	var s reducer.State
+	for e, err := range h.Entries(context.Background(), ref) {
+		if err != nil {
+			return r
+		}
+		s = reducer.Apply(s, e.Event)
+		r.ActivityMS = e.Time.UnixMilli()
+		switch c := e.Event.(type) {
+		case reducer.AgentCreated:
+			r.StartedMS, r.Prompt = r.ActivityMS, projections.PartsText(c.Prompt)
+		case reducer.TurnStarted:
+			r.Continuable = true
+		}
+	}
+	r.Usage = projections.UsageOf(s.Usage())
+	switch {
+	case s.Ended():
+		r.State = string(s.End.State)
+	case h.Held(ref):
+		r.State = "running"
+	default:
+		r.State = "resumable"
+	}
+	return r
+}
+
+// Follow yields what a task's journal holds after a record number, and then
+// what is appended, until the task ends or ctx does.
+func (h *Home) Follow(ctx context.Context, ref Ref, after uint64) iter.Seq2[reducer.Entry, error] {
+	return func(yield func(reducer.Entry, error) bool) {
+		if err := h.exists(ref); err != nil {
+			yield(reducer.Entry{}, err)
+			return
+		}
+		for e, err := range followDir(ctx, h.agentDir(ref), after) {
+			if !yield(e, err) || err != nil {
+				return
+			}
+			if _, ended := e.Event.(reducer.TaskEnded); ended {
+				return
+			}
+		}
+	}
+}
+
+// Load returns what reads the long texts of a task's journal.
+func (h *Home) Load(ref Ref) func(reducer.Ref) ([]byte, error) { return h.blobs(ref).Get }
+
+// Check looks at the bytes of a task's journal: lines, checksums, chain,
+// generations and blobs. What they mean is for replay.Verify.
+func (h *Home) Check(ref Ref) (journal.Report, error) {
+	if err := h.exists(ref); err != nil {
+		return journal.Report{}, err
+	}
+	return journal.Check(h.agentDir(ref))
+}
