@@ -65,7 +65,7 @@ func (s State) created(e AgentCreated) State {
 	s.Kind, s.ID, s.Conversation, s.Workspace = e.Kind, e.ID, e.Conversation, e.Workspace
 	s.Parent, s.Detached, s.Depth = e.Parent, e.Detached, e.Depth
 	s.Options, s.Bounds, s.DeadlineMS = e.Options, e.Bounds, e.DeadlineMS
-	if len(e.Prompt) > 0 {
+	if len(e.Prompt) > 0 && e.Kind != KindSession {
 		s.Queue = []Waiting{{Parts: e.Prompt}}
 	}
 	return s
@@ -214,7 +214,7 @@ func calls(e ModelAnswered, budget Count, used int64) []Call {
 	limit, limited := budget.Get()
 	list := make([]Call, len(e.Calls))
 	for i, h := range e.Calls {
-		list[i] = Call{ID: h.ID, Name: h.Name, Class: h.Class, Lane: h.Lane, Broken: h.Broken}
+		list[i] = Call{ID: callID(e.Round, i), Name: h.Name, Class: h.Class, Lane: h.Lane, Broken: h.Broken}
 		list[i].Over = limited && used+int64(i) >= limit
 		if i < len(items) {
 			list[i].Wire, list[i].Args = items[i].ID, items[i].Args
@@ -298,7 +298,7 @@ func closingWords(e TurnEnded) string {
 }
 
 func (s State) received(e MessageReceived) State {
-	if slices.Contains(s.Seen, e.Message) {
+	if e.Message == "" || slices.Contains(s.Seen, e.Message) {
 		return s
 	}
 	s.Seen = append(slices.Clip(s.Seen), e.Message)
