@@ -25,10 +25,16 @@ var errCrash = errors.New("killed")
 // a batch.
 type disk struct {
 	*memoryStore
-	left int // records until the kill; negative is never
+	left    int        // records until the kill; negative is never
+	commits [][]string // the kinds of each batch
 }
 
 func (d *disk) append(events ...reducer.Event) ([]reducer.Entry, error) {
+	var kinds []string
+	for _, e := range events {
+		kinds = append(kinds, reducer.KindOf(e))
+	}
+	d.commits = append(d.commits, kinds)
 	if d.left >= 0 && len(events) > d.left {
 		d.memoryStore.append(events[:d.left]...)
 		d.left = 0
@@ -110,7 +116,7 @@ func (m scriptedModel) Stream(_ context.Context, req provider.Request) iter.Seq2
 		if !yield(provider.TextDelta{Text: "hm"}, nil) {
 			return
 		}
-		if n == 1 && !yield(provider.Retrying{Attempt: 1, Max: 6, Err: &provider.Error{Kind: provider.KindCut}}, nil) {
+		if n == 1 && len(m.rounds) > 2 && !yield(provider.Retrying{Attempt: 1, Max: 6, Err: &provider.Error{Kind: provider.KindCut}}, nil) {
 			return
 		}
 		a := m.rounds[n]
