@@ -157,12 +157,17 @@ type life struct {
 	heap  *heap
 	inbox *memorySpool
 	model provider.Model
+	nowMS int64                          // what the clock says at an attach
+	seen  func(records int, stop func()) // called after each commit of a run
 }
 
 // memorySpool is a spool whose content survives a kill.
 type memorySpool struct {
-	mu    sync.Mutex
-	files []reducer.Event
+	mu      sync.Mutex
+	files   []reducer.Event
+	put1    bool // something has been put by the test
+	found   func()
+	workers sync.WaitGroup
 }
 
 func (s *memorySpool) sweep() ([]arrival, error) {
@@ -182,14 +187,30 @@ func (s *memorySpool) remove(e reducer.Event) {
 	s.files = slices.DeleteFunc(s.files, func(f reducer.Event) bool { return reducer.Describe(f) == want })
 }
 
+// put leaves something, once.
+func (s *memorySpool) put(e reducer.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.put1 {
+		return
+	}
+	s.put1 = true
+	s.files = append(s.files, e)
+	if s.found != nil {
+		s.workers.Go(s.found)
+	}
+}
+
 func (s *memorySpool) watch(ctx context.Context, found func()) {
 	s.mu.Lock()
+	s.found = found
 	n := len(s.files)
 	s.mu.Unlock()
 	if n > 0 {
 		found()
 	}
 	<-ctx.Done()
+	s.workers.Wait()
 }
 
 func (s *memorySpool) lock() (func(), error) { return func() {}, nil }
@@ -233,12 +254,19 @@ func (l *life) attach(ctx context.Context) error {
 		return nil
 	}
 	due, _ := l.inbox.sweep()
-	f.attach(due, 0)
+	f.attach(due, l.nowMS)
 	if err := r.commit(f); err != nil {
 		return err
 	}
 	for _, recorded := range f.taken {
 		recorded()
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if l.seen != nil {
+		r.tap = func(Update) {
+			l.seen(len(l.disk.entries), func() { cancel(&Stop{Reason: "signal", Detail: "interrupt"}) })
+		}
 	}
 	return r.loop(ctx)
 }
