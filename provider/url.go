@@ -58,6 +58,9 @@ func DisplayURL(raw string) string {
 	if err != nil {
 		return hideUserinfo(raw)
 	}
+	if u.User == nil && u.RawQuery == "" && u.Fragment == "" {
+		return raw
+	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	return u.String()
 }

@@ -36,7 +36,8 @@ type Handler struct {
 	violations []error
 	minted     int
 	served     int
-	changed    chan struct{} // closed and replaced at each request
+	active     int           // requests that are being answered
+	changed    chan struct{} // closed and replaced at each change
 }
 
 // NewHandler makes a handler. Close it after use, else hanging answers hang.
@@ -63,19 +64,49 @@ func (h *Handler) Violations() []error {
 
 // WaitFor returns as soon as n requests have arrived, or with ctx's error.
 func (h *Handler) WaitFor(ctx context.Context, n int) error {
+	if err := h.await(ctx, func() bool { return len(h.requests) >= n }); err != nil {
+		return fmt.Errorf("wait for request %d of a scripted server: %w", n, err)
+	}
+	return nil
+}
+
+// WaitIdle returns as soon as no request is being answered, or with ctx's
+// error. A client that cancels a request is seen by it.
+func (h *Handler) WaitIdle(ctx context.Context) error {
+	if err := h.await(ctx, func() bool { return h.active == 0 }); err != nil {
+		return fmt.Errorf("wait for the end of a scripted answer: %w", err)
+	}
+	return nil
+}
+
+func (h *Handler) await(ctx context.Context, is func() bool) error {
 	for {
 		h.mu.Lock()
-		count, changed := len(h.requests), h.changed
+		ok, changed := is(), h.changed
 		h.mu.Unlock()
-		if count >= n {
+		if ok {
 			return nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("wait for request %d of a scripted server: %w", n, context.Cause(ctx))
+			return context.Cause(ctx)
 		}
 	}
+}
+
+// enter counts a request that is being answered; the result ends it.
+func (h *Handler) enter() (leave func()) {
+	h.count(1)
+	return func() { h.count(-1) }
+}
+
+func (h *Handler) count(n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.active += n
+	close(h.changed)
+	h.changed = make(chan struct{})
 }
 
 // ServeHTTP answers POST …/chat/completions by the script and GET …/models.
@@ -93,6 +124,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client left
 	}
+	defer h.enter()()
 	req := h.record(r, body)
 	step := h.step(req)
 	if !h.opts.Lenient {

@@ -1,0 +1,15 @@
+package openai_test
+
+import (
+	"testing"
+
+	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/openai"
+	"github.com/basisagent/basis/provider/providertest"
+)
+
+func TestConformance(t *testing.T) {
+	providertest.Conformance(t, func(baseURL string) provider.Model {
+		return newChat(t, openai.Options{BaseURL: baseURL})
+	})
+}

@@ -1,0 +1,57 @@
+package provider
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Demo is the name of the provider that asks no model.
+const Demo = "demo"
+
+// Preset is a provider known by name.
+type Preset struct {
+	Name    string
+	BaseURL string // normalised; "" for demo
+	KeyVar  string // the variable that holds its key; "" for local servers and demo
+	Instead string // a base URL to use instead, where the vendor's own wire isn't spoken
+}
+
+// Presets are all of them, hosted ones in the order in which their keys are
+// looked for.
+func Presets() []Preset {
+	return []Preset{
+		{
+			Name: "anthropic", BaseURL: "https://api.anthropic.com/", KeyVar: "ANTHROPIC_API_KEY",
+			Instead: "https://api.anthropic.com/",
+		},
+		{Name: "openai", BaseURL: "https://api.openai.com/", KeyVar: "OPENAI_API_KEY"},
+		{
+			Name: "gemini", BaseURL: "https://generativelanguage.googleapis.com/", KeyVar: "GEMINI_API_KEY",
+			Instead: "https://generativelanguage.googleapis.com/v1beta/openai/",
+		},
+		{Name: "openrouter", BaseURL: "https://openrouter.ai/api/", KeyVar: "OPENROUTER_API_KEY"},
+		{Name: "ollama", BaseURL: "http://127.0.0.1:11434/"},
+		{Name: "lmstudio", BaseURL: "http://127.0.0.1:1234/"},
+		{Name: Demo},
+	}
+}
+
+// findPreset is the preset of that name, in any case and with space around it;
+// none for "".
+func findPreset(name string) (Preset, error) {
+	word := strings.ToLower(strings.TrimSpace(name))
+	if word == "" {
+		return Preset{}, nil
+	}
+	if word == "lm-studio" {
+		word = "lmstudio"
+	}
+	var names []string
+	for _, p := range Presets() {
+		if p.Name == word {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	return Preset{}, refuse(name, nil, fmt.Sprintf("unknown provider %q: use one of %s, or --base-url for another server", name, strings.Join(names, ", ")))
+}

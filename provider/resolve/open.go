@@ -1,0 +1,39 @@
+package resolve
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/demo"
+	"github.com/basisagent/basis/provider/openai"
+)
+
+// Model is a model that can also list what its server offers.
+type Model interface {
+	provider.Model
+	provider.Lister
+}
+
+// Options are what every wire's client takes; the zero value is the default of
+// each.
+type Options struct {
+	HeaderTimeout time.Duration // 0 is 180 s, or 600 s for a server on this machine
+	IdleTimeout   time.Duration // 0 is 120 s, or 600 s for a server on this machine
+	UserAgent     string
+	Transport     http.RoundTripper
+	Now           func() time.Time
+}
+
+// Open makes the client for c. A client serves one agent, one request at a
+// time. It fails only for a base URL that is none.
+func Open(c provider.Choice, o Options) (Model, error) {
+	if c.Provider == provider.Demo {
+		return demo.New(), nil
+	}
+	return openai.New(openai.Options{
+		BaseURL: c.BaseURL, Key: c.Key, Provider: c.Provider,
+		HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout,
+		UserAgent: o.UserAgent, Transport: o.Transport, Now: o.Now,
+	})
+}
