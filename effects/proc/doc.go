@@ -17,7 +17,8 @@
 // (TERM) and, after a grace of half a second, made to (KILL). When Run returns
 // then, no process of the group is left to do anything. A process that has moved
 // to a session of its own cannot be reached this way; it is treated like one
-// that was left running.
+// that was left running. One that is stuck in the kernel, on a dead network disk
+// for instance, can be asked but not made to stop; Run waits for it.
 //
 // If this program itself is killed without warning, nothing is left to stop the
 // group. On Linux the started process is then killed by the kernel; the thread

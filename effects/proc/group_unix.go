@@ -28,10 +28,11 @@ func askGroup(cmd *exec.Cmd) {
 // killGroup ends everything in the command's group.
 func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
-// groupAlive reports whether the command's group has a member, dead ones that
-// nobody has reaped included.
+// groupAlive reports whether the command's group has a member that can still do
+// something.
 func groupAlive(cmd *exec.Cmd) bool {
-	return !errors.Is(syscall.Kill(-cmd.Process.Pid, 0), syscall.ESRCH)
+	group := cmd.Process.Pid
+	return !errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) && !allDead(group)
 }
 
 // status is the exit status as a shell reports it.

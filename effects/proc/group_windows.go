@@ -23,16 +23,14 @@ func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr.CreationFlags |= syscall.CREATE_NEW_PROCESS_GROUP
 }
 
-// askGroup ends the process tree: there is nothing that asks.
-func askGroup(cmd *exec.Cmd) { killGroup(cmd) }
-
-// killGroup ends the command and everything below it.
-func killGroup(cmd *exec.Cmd) {
+// askGroup ends the command and everything below it: there is nothing that asks.
+func askGroup(cmd *exec.Cmd) {
 	kill := exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(cmd.Process.Pid)) //nolint:noctx // short by nature
-	if kill.Run() != nil {
-		_ = cmd.Process.Kill() // it may be gone already
-	}
+	_ = kill.Run()                                                                      // killGroup follows
 }
+
+// killGroup ends the command itself, by its handle, if it is still there.
+func killGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
 
 // groupAlive reports nothing more than that the kill was sent.
 func groupAlive(*exec.Cmd) bool { return false }

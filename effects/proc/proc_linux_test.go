@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -79,6 +80,29 @@ func TestCancelLeavesNoProcess(t *testing.T) {
 	})
 	if err != nil || got.Ending != Cancelled {
 		t.Fatalf("Run cancelled = %v, %v, want %v", got.Ending, err, Cancelled)
+	}
+	if left := alive(t, firstNumber(t, got.Stdout.Text)); len(left) > 0 {
+		t.Errorf("a cancelled command left %v running", left)
+	}
+}
+
+// TOOL-32: a cancel ends what a command left behind too, as long as it is waited
+// for.
+func TestCancelInTheDrainLeavesNoProcess(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	defer cancel()
+	got, err := Run(ctx, Command{
+		Shell: "sleep 300 & echo $$",
+		Dir:   t.TempDir(), Env: Environ(os.Environ()), Drain: time.Hour,
+		Progress: func(_ Stream, line string) {
+			for shell := firstNumber(t, line); syscall.Kill(shell, 0) == nil && ctx.Err() == nil; {
+				runtime.Gosched() // until the shell has been reaped
+			}
+			cancel()
+		},
+	})
+	if err != nil || got.Status != 0 {
+		t.Errorf("Run = %+v, %v, want status 0", got, err)
 	}
 	if left := alive(t, firstNumber(t, got.Stdout.Text)); len(left) > 0 {
 		t.Errorf("a cancelled command left %v running", left)

@@ -21,11 +21,12 @@ type teller struct {
 	size   int    // the current line's size so far
 	seen   int64  // bytes of the stream so far
 	due    int64  // where the next line is shown, beyond freeProgress
+	lost   bool   // whether the current line's beginning was not looked at
 }
 
 // take shows the lines that p completes.
 func (t *teller) take(p []byte) {
-	if t.show == nil {
+	if t.show == nil || t.skip(&p) {
 		return
 	}
 	for len(p) > 0 {
@@ -39,6 +40,30 @@ func (t *teller) take(p []byte) {
 		t.flush()
 		p = p[i+1:]
 	}
+}
+
+// skip counts what is not going to be shown without looking for lines in it, and
+// reports whether nothing of p is left. A line that was skipped in part is not
+// shown either.
+func (t *teller) skip(p *[]byte) bool {
+	n := len(*p)
+	if t.seen > freeProgress && t.seen+int64(n) < t.due {
+		t.line, t.size, t.seen = t.line[:0], 0, t.seen+int64(n)
+		t.lost = (*p)[n-1] != '\n'
+		return true
+	}
+	if !t.lost {
+		return false
+	}
+	i := bytes.IndexByte(*p, '\n')
+	if i < 0 {
+		t.seen += int64(n)
+		return true
+	}
+	t.seen += int64(i + 1)
+	t.lost = false
+	*p = (*p)[i+1:]
+	return len(*p) == 0
 }
 
 // keep adds to the current line.

@@ -167,21 +167,21 @@ func (r *run) watch(ctx context.Context) {
 // The pace at which a stopped group is looked at, and how long a killed one may
 // take to disappear.
 const (
-	groupPoll = 5 * time.Millisecond
+	groupPoll = 20 * time.Millisecond
 	groupGone = 500 * time.Millisecond
 )
 
-// stop asks the group to stop, gives it its grace, and then makes it.
+// stop asks the group to stop, gives it its grace, and then makes it. It does so
+// even if the group seems to be gone, in case a member was just being born.
 func (r *run) stop() {
 	askGroup(r.cmd)
-	if !r.gone(r.command.Grace) {
-		killGroup(r.cmd)
-		r.gone(groupGone)
-	}
+	r.gone(r.command.Grace)
+	killGroup(r.cmd)
+	r.gone(groupGone)
 }
 
 // gone waits for the group to disappear, but not longer than limit.
-func (r *run) gone(limit time.Duration) bool {
+func (r *run) gone(limit time.Duration) {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	tick := time.NewTicker(groupPoll)
@@ -190,10 +190,9 @@ func (r *run) gone(limit time.Duration) bool {
 		select {
 		case <-tick.C:
 		case <-deadline.C:
-			return !groupAlive(r.cmd)
+			return
 		}
 	}
-	return true
 }
 
 // settle fills in how the process ended.

@@ -135,6 +135,9 @@ func (g *grepping) file(ctx context.Context, f *fence.Fence, p fence.Place) erro
 	if err != nil || data == nil {
 		return err
 	}
+	if g.multiline { // so that $ stands before each line break, whatever its form
+		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	}
 	lines := newLines(data)
 	var hits []int
 	if g.multiline {

@@ -69,6 +69,7 @@ func TestGrep(t *testing.T) {
 		{in("pattern", "e$", "context", 1, "glob", "*.go"), "/e$/\na.go:1: one\na.go:2- Two\na.go:3: three\na.go:4- four"},
 		{in("pattern", "one.two", "multiline", true, "ignore_case", true), "/one.two/\na.go:1: one\na.go:2: Two"},
 		{in("pattern", "^two$.^one$", "multiline", true), "/^two$.^one$/\nb.txt:1: two\nb.txt:2: one"},
+		{in("pattern", "three$.four$", "multiline", true), "/three$.four$/\na.go:3: three\na.go:4: four"},
 		{in("pattern", "nothing", "glob", "*.go"), "/nothing/\n(no matches)"},
 		{in("pattern", ".", "limit", 2, "glob", "*.go"), "/./\na.go:1: one\na.go:2: Two\n[limit of 2 lines reached; there is more]"},
 	}

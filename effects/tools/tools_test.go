@@ -142,6 +142,11 @@ func TestRoster(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("New = %q, want %q", got, want)
 	}
+	// TOOL-26: spawn takes one string, and says what a leading ! means.
+	last := all[len(all)-1].Spec()
+	if want := `{"additionalProperties":false,"properties":{"input":{"type":"string"}},"required":["input"],"type":"object"}`; string(last.Schema) != want || !strings.Contains(last.Description, "input is !") {
+		t.Errorf("spawn is %q with %s, want the sign explained and %s", last.Description, last.Schema, want)
+	}
 	if size > 3500 {
 		t.Errorf("all tools take %d bytes of each request, want at most 3500", size)
 	}
