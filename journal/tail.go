@@ -319,8 +319,12 @@ func (f *follower) endure(size int64, rule Rule, waited time.Duration) error {
 	if _, _, err := l.next(); err != nil && !errors.Is(err, errTooLong) && !errors.Is(err, io.EOF) {
 		return wrap("follow", f.dir.path(), err)
 	}
-	if l.at == size || f.stuckAt != f.at {
-		f.stuckAt, f.stuck = f.at, 0 // the last line is merely not finished, or this one is new
+	if l.at == size {
+		f.stuckAt = -1 // the last line is merely not finished
+		return nil
+	}
+	if f.stuckAt != f.at {
+		f.stuckAt, f.stuck = f.at, 0
 		return nil
 	}
 	if f.stuck += waited; f.stuck < patience {
