@@ -232,13 +232,16 @@ func crashAt(t *testing.T, sc scenario, n, short int) int {
 		return 0
 	}
 	images := 0
-	opts := journaltest.CrashOptions{Seed: uint64(n), Samples: crashSamples(), All: crashSamples()}
 	for _, stale := range []bool{false, true} {
-		opts.Stale = stale
+		samples := crashSamples()
+		if stale {
+			samples = max(2, samples/4)
+		}
+		opts := journaltest.CrashOptions{Seed: uint64(n), Samples: samples, All: samples, Stale: stale}
 		for img := range x.disk.Crashes(opts) {
 			images++
 			c := survivor{t: t, world: x, img: img, stale: stale, where: fmt.Sprintf("%s: crash at call %d (%s)", sc.name, n, op)}
-			c.examine(images%7 == 0)
+			c.examine(images%11 == 0)
 		}
 	}
 	return images
@@ -248,7 +251,7 @@ func crashSamples() int {
 	if os.Getenv("BASIS_TORTURE") != "" {
 		return 2000
 	}
-	return 12
+	return 8
 }
 
 // survivor is a disk after a crash.

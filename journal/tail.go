@@ -315,20 +315,22 @@ func (f *follower) find(c chain) (int, bool) {
 // this moment. One that stays, and is damage by the rules of Recover, ends the
 // following.
 func (f *follower) endure(size int64, rule Rule, waited time.Duration) error {
+	l := lines{r: f.file, at: f.at, end: size}
+	if _, _, err := l.next(); err != nil && !errors.Is(err, errTooLong) && !errors.Is(err, io.EOF) {
+		return wrap("follow", f.dir.path(), err)
+	}
+	if l.at == size {
+		f.stuckAt = -1 // the last line is merely not finished
+		return nil
+	}
 	if f.stuckAt != f.at {
 		f.stuckAt, f.stuck = f.at, 0
+		return nil
 	}
 	if f.stuck += waited; f.stuck < patience {
 		return nil
 	}
 	f.stuck = 0
-	l := lines{r: f.file, at: f.at, end: size}
-	if _, _, err := l.next(); err != nil && !errors.Is(err, errTooLong) {
-		return wrap("follow", f.dir.path(), err)
-	}
-	if l.at == size {
-		return nil // the last line is merely not finished
-	}
 	b := bad{r: f.file, from: f.at, to: size, state: f.chain}
 	verdict, broken, err := b.judge(rule)
 	if err != nil {

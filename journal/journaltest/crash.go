@@ -54,8 +54,11 @@ func overlay(b, p []byte, off int64) []byte {
 
 // resize cuts b or fills it up.
 func resize(b []byte, size int64, filler byte) []byte {
-	for int64(len(b)) < size {
-		b = append(b, filler)
+	if old := int64(len(b)); old < size {
+		b = append(b, make([]byte, size-old)...)
+		for i := old; filler != 0 && i < size; i++ {
+			b[i] = filler
+		}
 	}
 	return b[:size]
 }
