@@ -1,5 +1,198 @@
 package basis
 
-import "github.com/basisagent/basis/journal"
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"time"
 
-func (h *Home) performer(d Drive) func(*journal.Writer) (Performer, bool) { panic("x") }
+	"github.com/basisagent/basis/effects"
+	"github.com/basisagent/basis/effects/proc"
+	"github.com/basisagent/basis/effects/tools"
+	"github.com/basisagent/basis/effects/workspace"
+	"github.com/basisagent/basis/journal"
+	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/openai"
+	"github.com/basisagent/basis/provider/resolve"
+	"github.com/basisagent/basis/reducer"
+)
+
+// performer returns what builds the effects of one attach.
+func (h *Home) performer(d Drive) func(*journal.Writer) (Performer, bool) {
+	return func(w *journal.Writer) (Performer, bool) {
+		p := effects.NewPerformer(effects.Options{
+			Open:     h.openWorkspace,
+			Approver: d.Approver,
+			Blobs:    blobs{journal.OpenBlobs(w.Dir(), nil)},
+			Now:      h.o.Now,
+			Secrets:  h.secrets(),
+		})
+		return p, p.CanAsk()
+	}
+}
+
+// openWorkspace finds everything that a run of s needs: the model, the system
+// text and the tools.
+func (h *Home) openWorkspace(ctx context.Context, s reducer.State) (effects.Workspace, error) {
+	if root, err := canonical(s.Workspace); err != nil || root != s.Workspace {
+		return effects.Workspace{}, fmt.Errorf("the workspace %s is not there any more", s.Workspace)
+	}
+	model, source, window, err := h.model(ctx, s)
+	if err != nil {
+		return effects.Workspace{}, err
+	}
+	found, err := workspace.FindContext(h.configDir(), s.Workspace)
+	if err != nil {
+		return effects.Workspace{}, err
+	}
+	set, err := tools.New(tools.Options{
+		Root:           s.Workspace,
+		ReadRoots:      []string{filepath.Join(h.agentDir(Ref{Key: WorkspaceKey(s.Workspace), ID: s.ID}), journal.BlobDir)},
+		NoShell:        s.Options.NoShell,
+		Env:            h.commandEnv(s),
+		CommandTimeout: duration(s.Options.CommandMS),
+	})
+	if err != nil {
+		return effects.Workspace{}, err
+	}
+	system := systemText(found.Render(), s.Options)
+	infos, digest := toolInfos(set)
+	return effects.Workspace{
+		Model: model,
+		Tools: set,
+		Opened: reducer.WorkspaceOpened{
+			Provider: source.Provider, Model: source.Model, Wire: source.Wire, Window: window,
+			Context: found.Files(), System: reducer.T(system), SystemDigest: workspace.Digest(system),
+			Tools: infos, ToolsDigest: digest, Warnings: found.Warnings,
+		},
+	}, nil
+}
+
+// systemText is the context with what the task's options say of it (CORE-17).
+func systemText(context string, o reducer.Options) string {
+	if o.System != nil {
+		return *o.System
+	}
+	var blocks []string
+	for _, b := range []string{context, o.Append} {
+		if b != "" {
+			blocks = append(blocks, b)
+		}
+	}
+	return strings.Join(blocks, "\n\n")
+}
+
+// toolInfos is what to record of the tools, and its digest.
+func toolInfos(set []effects.Tool) ([]reducer.ToolInfo, string) {
+	var infos []reducer.ToolInfo
+	var all strings.Builder
+	for _, t := range set {
+		spec := t.Spec()
+		info := reducer.ToolInfo{Name: spec.Name, Description: spec.Description, Schema: compact(spec.Schema)}
+		infos = append(infos, info)
+		fmt.Fprintf(&all, "%s\n%s\n%s\n", info.Name, info.Description, info.Schema)
+	}
+	return infos, workspace.Digest(all.String())
+}
+
+func compact(schema json.RawMessage) json.RawMessage {
+	var b bytes.Buffer
+	if json.Compact(&b, schema) != nil {
+		return schema
+	}
+	return b.Bytes()
+}
+
+// commandEnv is the whole environment of the commands that a task runs: the
+// baseline, what the task was told to pass on, and the task's own names.
+func (h *Home) commandEnv(s reducer.State) []string {
+	env := proc.Environ(h.o.Environ(), s.Options.PassEnv...)
+	env = append(env, "BASIS_DATA_DIR="+h.dir)
+	if s.Kind == reducer.KindTask {
+		env = append(env, "BASIS_TASK_ID="+Ref{Key: WorkspaceKey(s.Workspace), ID: s.ID}.String())
+	}
+	if s.Parent.ID != "" {
+		env = append(env, "BASIS_PARENT_TASK_ID="+s.Parent.ID)
+	}
+	return env
+}
+
+// configDir is where the user's own settings are (CORE-21); "" is nowhere.
+func (h *Home) configDir() string {
+	if d := strings.TrimSpace(h.o.Getenv("BASIS_CONFIG_DIR")); d != "" {
+		return d
+	}
+	if x := h.o.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(x) {
+		return filepath.Join(x, "basis")
+	}
+	if home := h.o.Getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".config", "basis")
+	}
+	return ""
+}
+
+// keyVariables are the variables that may hold a credential.
+var keyVariables = []string{"BASIS_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"}
+
+// secrets are the values that nothing may repeat.
+func (h *Home) secrets() []effects.Secret {
+	var all []effects.Secret
+	for _, name := range keyVariables {
+		if v := strings.TrimSpace(h.o.Getenv(name)); v != "" {
+			all = append(all, effects.Secret{Name: name, Value: v})
+		}
+	}
+	return all
+}
+
+// model resolves what answers: the endpoint by options and environment, the
+// model by name or as the newest that the endpoint lists. What an agent was
+// first opened with stays for its life.
+func (h *Home) model(ctx context.Context, s reducer.State) (provider.Model, reducer.Provenance, int64, error) {
+	none := reducer.Provenance{}
+	choice, err := provider.Resolve(provider.Selection{
+		Provider: s.Options.Provider, BaseURL: s.Options.BaseURL, Getenv: h.o.Getenv,
+	})
+	if err != nil {
+		return nil, none, 0, err
+	}
+	m, err := resolve.Open(choice, resolve.Options{
+		IdleTimeout: duration(s.Options.IdleMS), HeaderTimeout: duration(s.Options.IdleMS),
+		UserAgent: "basis/" + Version, Now: h.o.Now,
+	})
+	if err != nil {
+		return nil, none, 0, err
+	}
+	source := reducer.Provenance{
+		Provider: choice.Provider, Wire: wireOf(choice.Provider),
+		Model: cmp.Or(s.Setup.Source.Model, s.Options.Model, strings.TrimSpace(h.o.Getenv("BASIS_MODEL"))),
+	}
+	var window int64
+	if source.Model == "" {
+		models, err := m.Models(ctx)
+		if err != nil {
+			return nil, none, 0, fmt.Errorf("no model is named, and the list of %s could not be read: %w; name one with --model or BASIS_MODEL", choice, err)
+		}
+		newest, err := provider.Newest(choice.Provider, models)
+		if err != nil {
+			return nil, none, 0, err
+		}
+		source.Model, window = newest.ID, int64(newest.Window)
+	}
+	return provider.Retry(m, provider.RetryOptions{Jitter: rand.Float64, Now: h.o.Now}), source, window, nil
+}
+
+// wireOf is the wire that a provider is spoken to on.
+func wireOf(name string) string {
+	if name == provider.Demo {
+		return provider.Demo
+	}
+	return openai.Wire
+}
+
+func duration(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
