@@ -116,10 +116,12 @@ func (h *Home) finish(ctx context.Context, a *attachment, d Drive) (Outcome, err
 	for _, w := range a.warnings {
 		d.warn(w)
 	}
+	streaming := newLive(a.writer.Dir())
+	a.run.tap = streaming.push
 	if d.Sink != nil {
 		f := newFeed(d.Sink)
 		defer f.close()
-		a.run.tap = f.push
+		a.run.tap = func(u Update) { f.push(u); streaming.push(u) }
 	}
 	if d.Timeout > 0 {
 		timer := time.AfterFunc(d.Timeout, func() {
@@ -128,6 +130,7 @@ func (h *Home) finish(ctx context.Context, a *attachment, d Drive) (Outcome, err
 		defer timer.Stop()
 	}
 	err := a.drive(ctx)
+	streaming.close()
 	out := Outcome{Ref: a.ref, State: a.run.state, Drove: true}
 	if stop, ok := errors.AsType[*Stop](err); ok && stop.Reason == "yield" {
 		err = ErrTimeout
@@ -147,7 +150,9 @@ func (h *Home) leaveFiles(a *attachment, cause error) error {
 	dir, s := a.writer.Dir(), a.run.state
 	err := projections.WriteMeta(dir, a.ref.String(), s)
 	if s.Ended() {
-		err = errors.Join(err, projections.WriteTerminal(dir, projections.TerminalOf(s, h.blobs(a.ref).Get)))
+		t := projections.TerminalOf(s, h.blobs(a.ref).Get)
+		t.Seq, t.Head = a.writer.Head().Seq, a.writer.Head().Link
+		err = errors.Join(err, projections.WriteTerminal(dir, t))
 	}
 	return err
 }

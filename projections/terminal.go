@@ -51,6 +51,11 @@ type Terminal struct {
 	Error           string `json:"error,omitempty"`
 	StoppedBy       string `json:"stopped_by,omitempty"`
 	Usage           *Usage `json:"usage,omitempty"`
+
+	// The journal's last record and its link: an anchor, against which the
+	// journal can be checked (JRN-39, JRN-49).
+	Seq  uint64 `json:"seq,omitempty"`
+	Head string `json:"head,omitempty"`
 }
 
 // TerminalOf is the terminal record of a state that has ended; its State is ""
