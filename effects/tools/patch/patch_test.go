@@ -193,3 +193,30 @@ func checkOutside(t *testing.T, text, got []byte, old, repl string) {
 		t.Fatalf("Apply(%q, %q, %q) = %q, want the bytes %q after it untouched", text, old, repl, got, suffix)
 	}
 }
+
+// FR-033: a lenient match too changes nothing but the lines that it found.
+func FuzzLoose(f *testing.F) {
+	f.Add("head\r\n", "\ntail\xff", "say \"a\"\nb-c\nd", "say \"a\"\nB\nd")
+	f.Add("", "", "\"x\"", "")
+	f.Add("\uFEFFa\n", "\r\n“y”", "\"x\"\n-\n", "\"x\"\nz\nz\n-\n")
+	f.Fuzz(func(t *testing.T, head, tail, old, repl string) {
+		loosen := strings.NewReplacer("\"", "“", "-", "—", "\n", "  \r\n")
+		text := []byte(head + loosen.Replace(old) + tail)
+		changes, err := newView(text).find(1, Edit{old, repl}, false)
+		if err != nil {
+			return
+		}
+		got, err := Apply(text, []Edit{{old, repl}}, false)
+		if err != nil {
+			if e, ok := errors.AsType[*Error](err); !ok || e.Code != CodeNoChange {
+				t.Fatalf("Apply(%q, %q, %q) = %v, want what find found", text, old, repl, err)
+			}
+			return
+		}
+		v := newView(text)
+		before, after := text[:v.offset(changes[0].span.start)], text[v.offset(changes[0].span.end):]
+		if !bytes.HasPrefix(got.Text, before) || !bytes.HasSuffix(got.Text, after) || len(got.Text) < len(before)+len(after) {
+			t.Fatalf("Apply(%q, %q, %q) = %q, want %q before and %q after untouched", text, old, repl, got.Text, before, after)
+		}
+	})
+}
