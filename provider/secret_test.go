@@ -44,6 +44,9 @@ func TestSecretNeverShows(t *testing.T) {
 	if got := h.Key.Redact("bad key " + key + "!"); got != "bad key [redacted]!" {
 		t.Errorf("Redact() = %q, want the key replaced", got)
 	}
+	if got := provider.NewSecret("e").Redact("refused"); got != "refused" {
+		t.Errorf("Redact() = %q, want a placeholder's letters kept", got)
+	}
 	if got := (provider.Secret{}).String(); got != "" {
 		t.Errorf("String() of no secret = %q, want none", got)
 	}

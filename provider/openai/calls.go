@@ -62,7 +62,7 @@ func (f *fragment) function(c *wirejson.Cursor) {
 			case wirejson.String:
 				f.args = copyText(c)
 			case wirejson.Object, wirejson.Array, wirejson.Number, wirejson.True, wirejson.False:
-				f.args = bytes.Clone(c.Raw())
+				f.args = bytes.ToValidUTF8(c.Raw(), []byte("\uFFFD"))
 			case wirejson.Null, wirejson.None:
 			}
 		}
@@ -243,7 +243,8 @@ func (m *members) set(key string, raw []byte) {
 	*m = append(*m, member{key, bytes.Clone(raw)})
 }
 
-// object is the members as a compact JSON object, nil if there are none.
+// object is the members as a compact JSON object of valid UTF-8, nil if there
+// are none.
 func (m members) object() json.RawMessage {
 	if len(m) == 0 {
 		return nil
@@ -261,5 +262,5 @@ func (m members) object() json.RawMessage {
 		}
 	}
 	out.WriteByte('}')
-	return out.Bytes()
+	return bytes.ToValidUTF8(out.Bytes(), []byte("\uFFFD"))
 }

@@ -61,6 +61,7 @@ func DecodeResponse(r Response, yield func(provider.Chunk, error) bool) {
 type decoding struct {
 	Response
 	answer  answer
+	bytes   bool // something came
 	comment bool // a comment came, so it is an event stream
 	events  int  // data events so far
 }
@@ -75,6 +76,7 @@ func (d *decoding) run() *provider.Error {
 	if err != nil {
 		return d.broken(err)
 	}
+	d.bytes = true
 	switch first {
 	case '{', '[':
 		return d.document(body)
@@ -210,7 +212,7 @@ func (d *decoding) broken(err error) *provider.Error {
 	}
 	switch {
 	case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
-		if d.events == 0 && !d.comment && d.answer.size == 0 && d.sawText() {
+		if d.bytes && d.events == 0 && !d.comment && d.otherType() {
 			return d.foreign(nil)
 		}
 		return d.ended()
@@ -223,9 +225,9 @@ func (d *decoding) broken(err error) *provider.Error {
 	return d.cut("the connection broke: "+err.Error(), err)
 }
 
-// sawText reports whether an event stream was declared; without events or
-// comments a body of another type is another language.
-func (d *decoding) sawText() bool {
+// otherType reports whether the headers declare something else than an event
+// stream; then a body without events or comments is another language.
+func (d *decoding) otherType() bool {
 	kind := d.Header.Get("Content-Type")
 	return kind != "" && !strings.HasPrefix(kind, "text/event-stream")
 }

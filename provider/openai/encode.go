@@ -23,6 +23,7 @@ type encoder struct {
 	sum      hash.Hash // over buf[:hashed]
 	hashed   int
 	ids      ids
+	source   reducer.Provenance
 	old      map[string]stored // messages of a former buf; only while rebuilding
 }
 
@@ -102,10 +103,9 @@ func (e *encoder) common(messages []provider.Message, p params) int {
 // restart begins a buffer with head and the first keep messages of the old
 // one. What else the old one holds is kept aside until the request is made.
 func (e *encoder) restart(head []byte, keep int, p params) {
-	sameModel := e.sum != nil && e.ids.nine == p.profile.nineIDs
 	old, segments := e.buf, e.segments
 	e.old = nil
-	if sameModel {
+	if e.sum != nil && e.source == p.source { // else what is opaque would go to another maker
 		e.old = make(map[string]stored, len(segments)-keep)
 		for _, s := range segments[keep:] {
 			e.old[s.key] = stored{s, old[s.start:s.end]}
@@ -118,7 +118,7 @@ func (e *encoder) restart(head []byte, keep int, p params) {
 	} else {
 		e.buf = append([]byte(nil), head...)
 	}
-	e.head = head
+	e.head, e.source = head, p.source
 	e.segments = append([]segment(nil), segments[:keep]...)
 	e.sum, e.hashed = sha256.New(), 0
 	e.ids = ids{nine: p.profile.nineIDs, seen: make(map[string]bool)}

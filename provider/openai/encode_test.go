@@ -182,8 +182,13 @@ func TestFR064OpaqueGoesToItsMakerOnly(t *testing.T) {
 	if !strings.Contains(own, `"reasoning_details":`+details) || !strings.Contains(own, `"extra_content":{"google":{"thought_signature":"c2ln"}}`) {
 		t.Errorf("body = %s, want the opaque members as they came", own)
 	}
+	e := &encoder{}
+	if got := encodeWith(t, e, conversation("m1", made), profile{}); got != own {
+		t.Errorf("body = %s, want %s", got, own)
+	}
 	for _, foreign := range []string{
 		encodeOnce(t, conversation("m2", made)),
+		encodeWith(t, e, conversation("m2", made), profile{}), // after the maker's own
 		encodeOnce(t, provider.Request{Model: "m1", Messages: append(conversation("m1").Messages, provider.Message{
 			Key: "a", Role: provider.RoleAssistant, Items: []reducer.Item{thought, textItem("x")}, Source: reducer.Provenance{Provider: "other", Model: "m1", Wire: Wire},
 		})}),
@@ -191,6 +196,9 @@ func TestFR064OpaqueGoesToItsMakerOnly(t *testing.T) {
 		if strings.Contains(foreign, "c2ln") || strings.Contains(foreign, "reasoning") {
 			t.Errorf("body = %s, want nothing of another maker", foreign)
 		}
+	}
+	if got := encodeWith(t, e, conversation("m1", made), profile{}); got != own {
+		t.Errorf("body = %s, want the maker's own again", got)
 	}
 }
 
