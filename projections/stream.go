@@ -182,7 +182,10 @@ func (s *Stream) call(before reducer.State, e reducer.Event) []Body {
 	case reducer.CallSettled:
 		c, _ := before.Call(e.Call)
 		summary := e.Summary
-		if summary == "" {
+		switch {
+		case summary == "" && e.Outcome == reducer.OutcomeDone:
+			summary = Summary(c.Name, input(s.text(c.Args)))
+		case summary == "":
 			summary = firstLine(s.settledText(c, e))
 		}
 		return []Body{ToolCompleted{ToolCallID: c.ID, ToolName: c.Name, Summary: summary, IsError: e.Outcome != reducer.OutcomeDone}}

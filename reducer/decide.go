@@ -242,12 +242,7 @@ func (s State) nextRound() (Event, bool) {
 	case s.Attaching:
 		return nil, false
 	}
-	return RoundStarted{
-		Round:       roundID(s.Rounds + 1),
-		Model:       s.Setup.Source.Model,
-		Params:      Params{Effort: s.Options.Effort},
-		ToolsDigest: s.Setup.ToolsDigest,
-	}, true
+	return RoundStarted{Round: roundID(s.Rounds + 1), Params: Params{Effort: s.Options.Effort}}, true
 }
 
 func boundText(b Bound) string {

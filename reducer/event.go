@@ -145,7 +145,7 @@ type Params struct {
 type (
 	// JournalCreated is the first record of every journal.
 	JournalCreated struct {
-		ID      string `json:"id"`
+		ID      string `json:"journal"`
 		Format  int    `json:"format"`
 		Chain   string `json:"chain"`
 		Agent   string `json:"agent,omitempty"`
@@ -227,12 +227,11 @@ type (
 		StoppedBy Bound   `json:"stopped_by,omitempty"`
 	}
 
-	// RoundStarted says what is asked of the model.
+	// RoundStarted says that the model is asked, with the model, the system
+	// text and the tools of the newest workspace.opened.
 	RoundStarted struct {
-		Round       string `json:"round"`
-		Model       string `json:"model"`
-		Params      Params `json:"params,omitzero"`
-		ToolsDigest string `json:"tools_digest,omitempty"`
+		Round  string `json:"round"`
+		Params Params `json:"params,omitzero"`
 	}
 
 	// CallRefused says that a call never ran, and what the model reads instead.
