@@ -90,6 +90,7 @@ func benchRounds(b *testing.B, n int, raw time.Duration) {
 				at = append(at, time.Now())
 			case reducer.CallSettled:
 				shown += e.Output.Len()
+			default:
 			}
 		},
 	})

@@ -69,6 +69,7 @@ func (h *Home) row(ref Ref) Row {
 			r.StartedMS, r.Prompt = r.ActivityMS, projections.PartsText(c.Prompt)
 		case reducer.TurnStarted:
 			r.Continuable = true
+		default:
 		}
 	}
 	r.Usage = projections.UsageOf(s.Usage())

@@ -240,24 +240,27 @@ func (h *Home) Watch(ctx context.Context, ref Ref) iter.Seq2[Update, error] {
 		follower.Go(func() { h.follow(ctx, ref, entries) })
 		reader := &liveReader{path: filepath.Join(h.agentDir(ref), liveName)}
 		defer reader.close()
-		tick := time.NewTicker(watchTick)
-		defer tick.Stop()
-		var last uint64
-		for {
-			select {
-			case e, ok := <-entries:
-				if !ok {
+		merge(entries, reader, yield)
+	}
+}
+
+// merge yields entries as they come and, in between, what streams after the
+// last of them.
+func merge(entries <-chan followed, reader *liveReader, yield func(Update, error) bool) {
+	tick := time.NewTicker(watchTick)
+	defer tick.Stop()
+	var last uint64
+	for {
+		select {
+		case e, ok := <-entries:
+			if !ok || !yield(Update{Entry: e.entry}, e.err) || e.err != nil {
+				return
+			}
+			last = e.entry.Seq
+		case <-tick.C:
+			for _, l := range reader.next() {
+				if l.At >= last && !yield(Update{Progress: l.Progress, Live: true}, nil) {
 					return
-				}
-				last = e.entry.Seq
-				if !yield(Update{Entry: e.entry}, e.err) || e.err != nil {
-					return
-				}
-			case <-tick.C:
-				for _, l := range reader.next() {
-					if l.At >= last && !yield(Update{Progress: l.Progress, Live: true}, nil) {
-						return
-					}
 				}
 			}
 		}

@@ -99,7 +99,7 @@ func (h *Home) mint(spec Spec) (minted, error) {
 		Prompt:   []reducer.Part{{Type: reducer.PartText, Text: reducer.T(spec.Prompt)}},
 		Options:  spec.Options, Bounds: spec.Bounds, DeadlineMS: deadline,
 	}
-	if err := h.adopt(spec, &m.created, key); err != nil {
+	if err := h.adopt(spec, key); err != nil {
 		return minted{}, err
 	}
 	m.conversation, err = lockFile(h.conversationLock(key, m.created.Conversation))
@@ -124,7 +124,7 @@ func (h *Home) deadline(d time.Duration) (int64, error) {
 }
 
 // adopt makes the new task a child of the one that asks for it.
-func (h *Home) adopt(spec Spec, created *reducer.AgentCreated, key string) error {
+func (h *Home) adopt(spec Spec, key string) error {
 	if spec.Parent.IsZero() || spec.Detached {
 		return nil
 	}
