@@ -14,7 +14,14 @@ import (
 // may have; a server that sends more is broken or hostile.
 const answerLimit = 64 << 20
 
-var errAnswerTooLong = errors.New("the answer is longer than 64 MiB")
+// piecesLimit is how many calls, and how many reasoning details, one answer may
+// have, so that finding the one that a fragment continues stays cheap.
+const piecesLimit = 1024
+
+var (
+	errAnswerTooLong = errors.New("the answer is longer than 64 MiB")
+	errTooManyPieces = errors.New("the answer has more than 1024 calls or reasoning details")
+)
 
 // answer is what has arrived of a response.
 type answer struct {
@@ -90,8 +97,11 @@ func (a *answer) chunk(data []byte) error {
 	if failed {
 		a.failure = bytes.Clone(data)
 	}
-	if a.size > answerLimit {
+	switch {
+	case a.size > answerLimit:
 		return errAnswerTooLong
+	case len(a.calls) > piecesLimit, len(a.details) > piecesLimit:
+		return errTooManyPieces
 	}
 	return nil
 }
@@ -274,6 +284,9 @@ func (a *answer) fragments(raw []byte) {
 	c = wirejson.NewCursor(raw)
 	position := 0
 	c.Array(func() {
+		if len(a.calls) > piecesLimit {
+			return
+		}
 		f := readFragment(&c)
 		f.position, f.alone = position, n == 1
 		position++

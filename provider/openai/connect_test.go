@@ -176,18 +176,21 @@ func (p *pipe) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r, Request: req}, nil
 }
 
+const wordEvent = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\n\n"
+
+// comments writes one each half minute, and events without data between them.
+func comments(w io.Writer) {
+	for range 1000 {
+		<-time.After(30 * time.Second)
+		if _, err := io.WriteString(w, ": ping\n\ndata:\n\n"); err != nil {
+			return
+		}
+	}
+}
+
 // PROV-46: the default limits of silence, here and on the same machine. Inside
 // the bubble no goroutine may outlive the loop.
 func TestSilenceLimits(t *testing.T) {
-	const chunk = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\n\n"
-	comments := func(w io.Writer) {
-		for range 1000 {
-			<-time.After(30 * time.Second)
-			if _, err := io.WriteString(w, ": ping\n\n"); err != nil {
-				return
-			}
-		}
-	}
 	tests := []struct {
 		name, base string
 		headers    time.Duration
@@ -199,10 +202,10 @@ func TestSilenceLimits(t *testing.T) {
 		{"no data", "https://far.example/", time.Second, func(io.Writer) {}, 121 * time.Second},
 		{"no data, local", "http://127.0.0.1:1/", time.Second, func(io.Writer) {}, 601 * time.Second},
 		{"comments before data", "https://far.example/", 0, comments, 1000*30*time.Second + 120*time.Second},
-		{"comments after data", "https://far.example/", 0, func(w io.Writer) { _, _ = io.WriteString(w, chunk); comments(w) }, 120 * time.Second},
+		{"comments after data", "https://far.example/", 0, func(w io.Writer) { _, _ = io.WriteString(w, wordEvent); comments(w) }, 120 * time.Second},
 		{"slow data", "https://far.example/", 0, func(w io.Writer) {
 			for range 5 {
-				_, _ = io.WriteString(w, chunk)
+				_, _ = io.WriteString(w, wordEvent)
 				<-time.After(100 * time.Second)
 			}
 		}, 400*time.Second + 120*time.Second},

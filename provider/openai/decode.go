@@ -171,19 +171,21 @@ func (d *decoding) stream(body io.Reader) *provider.Error {
 		if err != nil {
 			return d.broken(err)
 		}
+		data := bytes.TrimSpace(frame.Data)
+		if len(data) == 0 {
+			continue // a keep-alive in another dress
+		}
 		d.progress()
-		if e := d.event(frame); e != nil {
+		if e := d.event(frame, data); e != nil {
 			return e
 		}
 	}
 	return d.ended()
 }
 
-func (d *decoding) event(frame provider.Frame) *provider.Error {
-	data := bytes.TrimSpace(frame.Data)
+// event takes the data of one event, without the space around it.
+func (d *decoding) event(frame provider.Frame, data []byte) *provider.Error {
 	switch {
-	case len(data) == 0:
-		return nil
 	case string(data) == "[DONE]":
 		d.answer.done = true
 		return nil

@@ -23,6 +23,9 @@ type details []*detail
 func (d *details) add(c *wirejson.Cursor) []byte {
 	var text []byte
 	c.Array(func() {
+		if len(*d) > piecesLimit {
+			return
+		}
 		f := readDetail(c)
 		text = append(text, f.text...)
 		d.join(f)

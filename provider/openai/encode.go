@@ -111,13 +111,11 @@ func (e *encoder) restart(head []byte, keep int, p params) {
 			e.old[s.key] = stored{s, old[s.start:s.end]}
 		}
 	}
-	end := len(head)
+	front := head
 	if keep > 0 {
-		end = segments[keep-1].end
-		e.buf = append([]byte(nil), old[:end]...)
-	} else {
-		e.buf = append([]byte(nil), head...)
+		front = old[:segments[keep-1].end]
 	}
+	e.buf = bytes.Clone(front)
 	e.head, e.source = head, p.source
 	e.segments = append([]segment(nil), segments[:keep]...)
 	e.sum, e.hashed = sha256.New(), 0
