@@ -10,8 +10,9 @@ import (
 	"path/filepath"
 )
 
-// Create makes a new journal in tmpDir, a directory that must not exist yet
-// in a parent that must, and makes its first commit durable: journal.created
+// Create makes a new journal in tmpDir, whose parent must exist; the directory
+// itself may exist if it holds nothing but blobs that the drafts will name. It
+// makes the first commit durable: journal.created
 // and then the drafts, all of generation 1 until a draft says NextGen. The
 // caller moves it to its place with Publish.
 //
@@ -25,7 +26,7 @@ func Create(tmpDir string, o Options, drafts ...Draft) (*Writer, error) {
 	if err := admitDisk(o, filepath.Dir(tmpDir)); err != nil {
 		return nil, fmt.Errorf("create journal %s: %w", tmpDir, err)
 	}
-	if err := o.Disk.Mkdir(tmpDir, dirMode); err != nil {
+	if err := o.Disk.Mkdir(tmpDir, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, wrap("create journal", tmpDir, err)
 	}
 	lock, err := acquire(o, tmpDir)
