@@ -42,11 +42,13 @@ type Tool struct {
 	Schema      json.RawMessage // a JSON Schema of type object, compact
 }
 
-// Message, Role and Result are the conversation's own words.
 type (
+	// Message is one step of the conversation.
 	Message = reducer.Message
-	Role    = reducer.Role
-	Result  = reducer.Result
+	// Role says who speaks in a message.
+	Role = reducer.Role
+	// Result is the outcome of one call as the model is shown it.
+	Result = reducer.Result
 )
 
 // The roles.

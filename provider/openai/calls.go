@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/basisagent/basis/provider/internal/wirejson"
 	"github.com/basisagent/basis/reducer"
@@ -143,9 +144,9 @@ func (l callList) byID(f fragment) *call {
 }
 
 func (l callList) last(is func(*call) bool) *call {
-	for i := len(l) - 1; i >= 0; i-- {
-		if is(l[i]) {
-			return l[i]
+	for _, v := range slices.Backward(l) {
+		if is(v) {
+			return v
 		}
 	}
 	return nil

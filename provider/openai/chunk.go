@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/basisagent/basis/provider"
@@ -305,10 +306,8 @@ func (a *answer) fragment(f fragment) {
 }
 
 func (a *answer) began(t reducer.ItemType) {
-	for _, x := range a.order {
-		if x == t {
-			return
-		}
+	if slices.Contains(a.order, t) {
+		return
 	}
 	a.order = append(a.order, t)
 }

@@ -99,8 +99,7 @@ func (m *Chat) fault(ctx context.Context, phase string, limit time.Duration) *pr
 
 // unreachable is the error for a request that got no response.
 func (m *Chat) unreachable(err error) *provider.Error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // its own text holds the whole URL
 	}
 	return &provider.Error{

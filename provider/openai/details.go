@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"slices"
+
 	"github.com/basisagent/basis/provider/internal/wirejson"
 )
 
@@ -92,7 +94,7 @@ func (d details) array() []byte {
 		}
 		m := e.members
 		if e.field != "" {
-			m = append(m[:len(m):len(m)], member{e.field, wirejson.AppendString(nil, string(e.text))})
+			m = append(slices.Clip(m), member{e.field, wirejson.AppendString(nil, string(e.text))})
 		}
 		object := m.object()
 		if object == nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"hash"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/basisagent/basis/provider"
@@ -168,7 +169,7 @@ func (e *encoder) reusable(s segment, i int) (stored, bool) {
 // finish hashes what is new and closes the body.
 func (e *encoder) finish() body {
 	front := bytes.TrimSuffix(e.buf, []byte(","))
-	front = front[:len(front):len(front)]
+	front = slices.Clip(front)
 	e.sum.Write(front[e.hashed:])
 	e.hashed = len(front)
 	const back = "]}"
@@ -245,8 +246,8 @@ func appendTools(dst []byte, tools []provider.Tool) []byte {
 // loopStart is the index after the last user message: from there on the
 // model's calls are being answered.
 func loopStart(messages []provider.Message) int {
-	for i := len(messages) - 1; i >= 0; i-- {
-		if messages[i].Role == provider.RoleUser {
+	for i, message := range slices.Backward(messages) {
+		if message.Role == provider.RoleUser {
 			return i + 1
 		}
 	}
