@@ -242,7 +242,12 @@ func (s State) nextRound() (Event, bool) {
 	case s.Attaching:
 		return nil, false
 	}
-	return RoundStarted{Round: roundID(s.Rounds + 1), Params: Params{Effort: s.Options.Effort}}, true
+	return RoundStarted{
+		Round:       roundID(s.Rounds + 1),
+		Model:       s.Setup.Source.Model,
+		Params:      Params{Effort: s.Options.Effort},
+		ToolsDigest: s.Setup.ToolsDigest,
+	}, true
 }
 
 func boundText(b Bound) string {

@@ -227,11 +227,12 @@ type (
 		StoppedBy Bound   `json:"stopped_by,omitempty"`
 	}
 
-	// RoundStarted says that the model is asked, with the model, the system
-	// text and the tools of the newest workspace.opened.
+	// RoundStarted says what is asked of the model.
 	RoundStarted struct {
-		Round  string `json:"round"`
-		Params Params `json:"params,omitzero"`
+		Round       string `json:"round"`
+		Model       string `json:"model"`
+		Params      Params `json:"params,omitzero"`
+		ToolsDigest string `json:"tools_digest,omitempty"`
 	}
 
 	// CallRefused says that a call never ran, and what the model reads instead.

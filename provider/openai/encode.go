@@ -176,7 +176,7 @@ func (e *encoder) finish() body {
 	sum := cloneHash(e.sum, front)
 	sum.Write([]byte(back))
 	return body{front, back, reducer.RequestInfo{
-		Digest: "sha256:" + hex.EncodeToString(sum.Sum(nil)),
+		Digest: hex.EncodeToString(sum.Sum(nil)[:reducer.DigestSize]),
 		Size:   len(front) + len(back),
 	}}
 }

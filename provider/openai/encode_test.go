@@ -71,7 +71,7 @@ func encodeWith(t *testing.T, e *encoder, req provider.Request, pr profile) stri
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(data)
-	if want := "sha256:" + hex.EncodeToString(sum[:]); b.info.Digest != want || b.info.Size != len(data) {
+	if want := hex.EncodeToString(sum[:reducer.DigestSize]); b.info.Digest != want || b.info.Size != len(data) {
 		t.Errorf("info = %+v, want %s and %d bytes", b.info, want, len(data))
 	}
 	if err := providertest.CheckRequest(data); err != nil {
