@@ -62,11 +62,13 @@ func appendLine(b []byte, e entry) []byte {
 	b = hex.AppendEncode(b, e.prev[:])
 	b = append(b, pieceData...)
 	b = append(b, e.data...)
-	sum := crc32.Checksum(b[start:], castagnoli())
+	sum := crc(b[start:])
 	b = append(b, pieceCRC...)
 	b = appendCRC(b, sum)
 	return append(b, pieceEnd+"\n"...)
 }
+
+func crc(b []byte) uint32 { return crc32.Checksum(b, castagnoli()) }
 
 func appendCRC(b []byte, sum uint32) []byte {
 	var raw [4]byte
@@ -87,7 +89,7 @@ func parseLine(line []byte) (entry, Rule) {
 		string(tail[:len(pieceCRC)]) != pieceCRC || string(tail[tailLen-len(pieceEnd):]) != pieceEnd {
 		return entry{}, RuleShape
 	}
-	sum := crc32.Checksum(line[:len(line)-tailLen], castagnoli())
+	sum := crc(line[:len(line)-tailLen])
 	if !hexEquals(tail[len(pieceCRC):len(pieceCRC)+crcLen], sum) {
 		return entry{}, RuleChecksum
 	}

@@ -123,10 +123,7 @@ func (r Recovery) Records() iter.Seq2[Record, error] {
 // or a *CorruptError; of these only ErrDiskFull can come after a repair began.
 func Open(dir string, o Options, first func(Recovery) ([]Draft, error)) (*Writer, Recovery, error) {
 	o = o.withDefaults()
-	if there, err := exists(o.Disk, filepath.Join(dir, JournalFile)); err != nil || !there {
-		if err == nil {
-			err = ErrNotFound
-		}
+	if err := o.present(dir); err != nil {
 		return nil, Recovery{}, wrap("open journal", dir, err)
 	}
 	if err := admitDisk(o, dir); err != nil {
@@ -142,6 +139,15 @@ func Open(dir string, o Options, first func(Recovery) ([]Draft, error)) (*Writer
 		return nil, rec, errors.Join(err, w.Close())
 	}
 	return w, rec, nil
+}
+
+// present makes sure that there is a journal, before a lock file is made for it.
+func (o Options) present(dir string) error {
+	there, err := exists(o.Disk, filepath.Join(dir, JournalFile))
+	if err == nil && !there {
+		err = ErrNotFound
+	}
+	return err
 }
 
 // attach is Open under the lock.

@@ -48,6 +48,8 @@ type walkOptions struct {
 	end     int64 // where to stop, or -1 for the end of the file
 	verify  bool  // check links, and judge what follows the good records
 	unended bool  // a last record may lack its newline
+	start   int64 // where to begin
+	chain   chain // of the record that ends there
 }
 
 // walk opens the file and yields its records.
@@ -67,7 +69,8 @@ func (d Dir) walk(o walkOptions, yield func(Record, error) bool) {
 		}
 		end = st.Size()
 	}
-	rd := reader{lines: lines{r: f, end: end}, chain: chain{hash: o.verify}}
+	rd := reader{lines: lines{r: f, at: o.start, end: end}, chain: o.chain, good: o.start}
+	rd.chain.hash = o.verify
 	for {
 		r, err := rd.next(o.unended)
 		if errors.Is(err, io.EOF) {
