@@ -289,15 +289,18 @@ func hexEquals(digits []byte, sum uint32) bool {
 	return true
 }
 
-// hasControl says whether b holds a byte below 0x20, eight bytes at a time.
+// hasControl says whether b holds a byte below 0x20. It looks at eight bytes
+// at a time: a byte's high bit is set by the subtraction, and not set in the
+// byte itself, if and only if some byte up to it is too small.
 func hasControl(b []byte) bool {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for len(b) >= 8 {
-		x := binary.LittleEndian.Uint64(b)
-		if (x-0x20*ones)&^x&highs != 0 {
+	const floor, highs = 0x2020202020202020, 0x8080808080808080
+	for len(b) >= 32 {
+		x, y := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+		z, u := binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:])
+		if ((x-floor)&^x|(y-floor)&^y|(z-floor)&^z|(u-floor)&^u)&highs != 0 {
 			return true
 		}
-		b = b[8:]
+		b = b[32:]
 	}
 	for _, c := range b {
 		if c < 0x20 {

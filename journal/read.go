@@ -42,6 +42,18 @@ func (d Dir) Read(after uint64) iter.Seq2[Record, error] {
 	}
 }
 
+// Sync makes durable what is in the journal now. A process other than the
+// writer calls it before it acts outside on what it has read; showing it needs
+// none. Where a handle for reading cannot sync, it fails, and the caller waits
+// for a record of a later commit instead.
+func (d Dir) Sync() error {
+	f, err := d.disk().OpenFile(d.path(), os.O_RDONLY, 0)
+	if err != nil {
+		return wrap("sync", d.path(), notFound(err))
+	}
+	return wrap("sync", d.path(), errors.Join(f.Sync(), f.Close()))
+}
+
 // walkOptions say which records to yield and how far to trust them.
 type walkOptions struct {
 	after   uint64
