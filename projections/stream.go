@@ -185,7 +185,7 @@ func (s *Stream) call(before reducer.State, e reducer.Event) []Body {
 		summary := e.Summary
 		switch {
 		case summary == "" && e.Outcome == reducer.OutcomeDone:
-			summary = Summary(c.Name, input(s.text(c.Args)))
+			summary = Summary(c.Name, input(s.Text(c.Args)))
 		case summary == "":
 			summary = firstLine(s.settledText(c, e))
 		}
