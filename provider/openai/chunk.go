@@ -7,13 +7,10 @@ import (
 	"strings"
 
 	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/provider/internal/wirejson"
 	"github.com/basisagent/basis/reducer"
 )
-
-// answerLimit is how many bytes of text, reasoning and arguments one answer
-// may have; a server that sends more is broken or hostile.
-const answerLimit = 64 << 20
 
 // piecesLimit is how many calls, and how many reasoning details, one answer may
 // have, so that finding the one that a fragment continues stays cheap.
@@ -99,7 +96,7 @@ func (a *answer) chunk(data []byte) error {
 		a.failure = bytes.Clone(data)
 	}
 	switch {
-	case a.size > answerLimit:
+	case a.size > wire.AnswerLimit:
 		return errAnswerTooLong
 	case len(a.calls) > piecesLimit, len(a.details) > piecesLimit:
 		return errTooManyPieces

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/reducer"
 )
 
@@ -154,9 +155,10 @@ func (rec *recording) check(t *testing.T, body io.Reader) {
 	for k, v := range rec.Headers {
 		header.Set(k, v)
 	}
-	d := decoding{Response: Response{Status: rec.Status, Header: header, Body: body}}
+	r := Response{Status: rec.Status, Header: header, Body: body}
+	var a answer
 	var shown, thought strings.Builder
-	d.answer.emit = func(c provider.Chunk) bool {
+	a.emit = func(c provider.Chunk) bool {
 		switch c := c.(type) {
 		case provider.TextDelta:
 			shown.WriteString(c.Text)
@@ -166,8 +168,8 @@ func (rec *recording) check(t *testing.T, body io.Reader) {
 		}
 		return true
 	}
-	failure := d.run()
-	got := d.answer.finished(d.Response)
+	failure := wire.Read(r, &a)
+	got := a.Finished(r)
 	want := rec.Expect
 	if s := want.Text + want.Refusal; shown.String() != s {
 		t.Errorf("text deltas = %q, want %q", shown.String(), s)

@@ -5,11 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
-	"io"
 	"slices"
 	"strconv"
 
 	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/provider/internal/wirejson"
 	"github.com/basisagent/basis/reducer"
 )
@@ -44,18 +44,6 @@ type stored struct {
 	bytes []byte
 }
 
-// body is one request ready to be sent. Its bytes stay valid for ever: the
-// encoder appends to its buffer, or takes another, but never writes into it.
-type body struct {
-	front []byte
-	back  string
-	info  reducer.RequestInfo
-}
-
-func (b body) reader() io.Reader {
-	return io.MultiReader(bytes.NewReader(b.front), bytes.NewReader([]byte(b.back)))
-}
-
 // params are the members of a request that the connection has learnt to send.
 type params struct {
 	source     reducer.Provenance
@@ -65,7 +53,7 @@ type params struct {
 }
 
 // encode makes the body of req.
-func (e *encoder) encode(req provider.Request, p params) (body, error) {
+func (e *encoder) encode(req provider.Request, p params) (wire.Body, error) {
 	head := appendHead(nil, req, p)
 	keep := 0
 	if bytes.Equal(head, e.head) {
@@ -77,7 +65,7 @@ func (e *encoder) encode(req provider.Request, p params) (body, error) {
 	for i := keep; i < len(req.Messages); i++ {
 		if err := e.message(req, p, i); err != nil {
 			e.sum = nil // start anew next time
-			return body{}, err
+			return wire.Body{}, err
 		}
 	}
 	e.old = nil
@@ -167,7 +155,7 @@ func (e *encoder) reusable(s segment, i int) (stored, bool) {
 }
 
 // finish hashes what is new and closes the body.
-func (e *encoder) finish() body {
+func (e *encoder) finish() wire.Body {
 	front := bytes.TrimSuffix(e.buf, []byte(","))
 	front = slices.Clip(front)
 	e.sum.Write(front[e.hashed:])
@@ -175,7 +163,7 @@ func (e *encoder) finish() body {
 	const back = "]}"
 	sum := cloneHash(e.sum, front)
 	sum.Write([]byte(back))
-	return body{front, back, reducer.RequestInfo{
+	return wire.Body{Front: front, Back: back, Info: reducer.RequestInfo{
 		Digest: hex.EncodeToString(sum.Sum(nil)[:reducer.DigestSize]),
 		Size:   len(front) + len(back),
 	}}

@@ -66,13 +66,13 @@ func encodeWith(t *testing.T, e *encoder, req provider.Request, pr profile) stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := io.ReadAll(b.reader())
+	data, err := io.ReadAll(b.Reader())
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(data)
-	if want := hex.EncodeToString(sum[:reducer.DigestSize]); b.info.Digest != want || b.info.Size != len(data) {
-		t.Errorf("info = %+v, want %s and %d bytes", b.info, want, len(data))
+	if want := hex.EncodeToString(sum[:reducer.DigestSize]); b.Info.Digest != want || b.Info.Size != len(data) {
+		t.Errorf("info = %+v, want %s and %d bytes", b.Info, want, len(data))
 	}
 	if err := providertest.CheckRequest(data); err != nil {
 		t.Errorf("CheckRequest(%s) = %v", data, err)
@@ -270,8 +270,8 @@ func TestEncodeIncrementally(t *testing.T) {
 	for i := range 20 {
 		check(grown)
 		b, _ := e.encode(grown, params{source: source("m")})
-		before = append(before, string(b.front))
-		if i > 0 && !strings.HasPrefix(string(b.front), before[i-1]) {
+		before = append(before, string(b.Front))
+		if i > 0 && !strings.HasPrefix(string(b.Front), before[i-1]) {
 			t.Fatalf("body %d does not begin with the one before it", i)
 		}
 		id := fmt.Sprint("c", i)
@@ -292,8 +292,8 @@ func TestEncodeIncrementally(t *testing.T) {
 	check(other)
 	other.Messages = nil
 	b, err := e.encode(other, params{source: source("m2")})
-	if err != nil || !json.Valid(append(append([]byte(nil), b.front...), b.back...)) {
-		t.Errorf("body without messages = %s%s, %v, want JSON", b.front, b.back, err)
+	if err != nil || !json.Valid(append(append([]byte(nil), b.Front...), b.Back...)) {
+		t.Errorf("body without messages = %s%s, %v, want JSON", b.Front, b.Back, err)
 	}
 	check(grown)
 }
