@@ -30,7 +30,7 @@ type answer struct {
 	refusal   strings.Builder
 	reasoning strings.Builder
 	field     string // the member that the readable reasoning came in
-	textExtra members
+	textExtra wirejson.Members
 	details   details
 	calls     callList
 	other     [][]byte // content parts of unknown types
@@ -230,7 +230,7 @@ func (a *answer) apply() {
 		a.size += len(d.refusal)
 		a.send(provider.TextDelta{Text: string(d.refusal)})
 	}
-	a.textExtra.set("extra_content", d.extra)
+	a.textExtra.Set("extra_content", d.extra)
 	if len(d.calls) > 0 {
 		a.fragments(d.calls)
 	}
@@ -297,7 +297,7 @@ func (a *answer) fragment(f fragment) {
 	c := a.calls.add(f)
 	a.size += len(f.args) + len(f.name) + len(f.id)
 	for _, m := range f.extra {
-		a.size += len(m.raw)
+		a.size += len(m.Raw)
 	}
 	a.send(provider.CallDelta{Name: c.name, Bytes: len(f.args)})
 }

@@ -108,7 +108,7 @@ func (a *answer) items() []reducer.Item {
 		case reducer.ItemReasoning:
 			items = append(items, a.reasoningItem())
 		case reducer.ItemText:
-			items = append(items, reducer.Item{Type: t, Text: reducer.T(a.text.String()), Extra: a.textExtra.object()})
+			items = append(items, reducer.Item{Type: t, Text: reducer.T(a.text.String()), Extra: a.textExtra.Object()})
 		case reducer.ItemCall:
 			for _, c := range a.calls {
 				items = append(items, c.items()...)
@@ -120,11 +120,11 @@ func (a *answer) items() []reducer.Item {
 		items = append(items, reducer.Item{Type: reducer.ItemText, Text: reducer.T(a.refusal.String()), Extra: json.RawMessage(`{"field":"refusal"}`)})
 	}
 	if a.text.Len() == 0 && len(a.textExtra) > 0 {
-		items = append(items, reducer.Item{Type: reducer.ItemOther, Extra: a.textExtra.object()})
+		items = append(items, reducer.Item{Type: reducer.ItemOther, Extra: a.textExtra.Object()})
 	}
 	for _, raw := range a.other {
-		m := members{{"part", raw}}
-		items = append(items, reducer.Item{Type: reducer.ItemOther, Extra: m.object()})
+		m := wirejson.Members{{Key: "part", Raw: raw}}
+		items = append(items, reducer.Item{Type: reducer.ItemOther, Extra: m.Object()})
 	}
 	return items
 }
@@ -132,12 +132,12 @@ func (a *answer) items() []reducer.Item {
 // reasoningItem keeps, beside the readable words, the member that they came in
 // and the vendor's details.
 func (a *answer) reasoningItem() reducer.Item {
-	var extra members
+	var extra wirejson.Members
 	if a.field != "" {
-		extra = append(extra, member{"field", wirejson.AppendString(nil, a.field)})
+		extra = append(extra, wirejson.Member{Key: "field", Raw: wirejson.AppendString(nil, a.field)})
 	}
 	if len(a.details) > 0 {
-		extra = append(extra, member{"reasoning_details", a.details.array()})
+		extra = append(extra, wirejson.Member{Key: "reasoning_details", Raw: a.details.array()})
 	}
-	return reducer.Item{Type: reducer.ItemReasoning, Text: reducer.T(a.reasoning.String()), Extra: extra.object()}
+	return reducer.Item{Type: reducer.ItemReasoning, Text: reducer.T(a.reasoning.String()), Extra: extra.Object()}
 }
