@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/provider/providertest"
 	"github.com/basisagent/basis/reducer"
 )
@@ -232,7 +233,7 @@ func TestForeignIDs(t *testing.T) {
 	got = encodeWith(t, &encoder{}, req, profileFor("mistral"))
 	for _, m := range (providertest.Request{Body: []byte(got)}).Messages() {
 		for _, c := range m.Calls {
-			if !nineAlnum(c.ID) {
+			if len(c.ID) != 9 || strings.Trim(c.ID, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
 				t.Errorf("id %q, want nine letters or digits", c.ID)
 			}
 		}
@@ -247,7 +248,7 @@ func TestEncodeMendsResults(t *testing.T) {
 	a := turn("a", "m", callItem("c1", "ls", "{}"), callItem("c2", "ls", "{}"))
 	a[1].Results = a[1].Results[1:]
 	got := encodeOnce(t, conversation("m", a))
-	if !strings.Contains(got, `"tool_call_id":"c1","content":"`+unanswered) || !strings.Contains(got, `"tool_call_id":"c2","content":"result 1 of a"`) {
+	if !strings.Contains(got, `"tool_call_id":"c1","content":"`+wire.Unanswered) || !strings.Contains(got, `"tool_call_id":"c2","content":"result 1 of a"`) {
 		t.Errorf("body = %s, want a stand-in for the first and the second's own", got)
 	}
 	encodeOnce(t, conversation("m", a[:1], []provider.Message{userMsg("u1", "next")}))

@@ -172,7 +172,10 @@ func (rec *recording) check(t *testing.T, v Vendor, body io.Reader) {
 			shown.WriteString(c.Text)
 		case provider.ReasoningDelta:
 			thought.WriteString(c.Text)
-		case provider.CallDelta, provider.Sent, provider.Retrying, provider.Done:
+		case provider.Sent: // voids what came before it
+			shown.Reset()
+			thought.Reset()
+		case provider.CallDelta, provider.Retrying, provider.Done:
 		}
 		return true
 	})
