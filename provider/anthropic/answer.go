@@ -3,6 +3,7 @@ package anthropic
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/basisagent/basis/provider"
@@ -169,9 +170,9 @@ func (a *answer) open(index int64, raw []byte) {
 
 // at is the newest block with that index.
 func (a *answer) at(index int64) *block {
-	for i := len(a.blocks) - 1; i >= 0; i-- {
-		if a.blocks[i].index == index {
-			return a.blocks[i]
+	for _, v := range slices.Backward(a.blocks) {
+		if v.index == index {
+			return v
 		}
 	}
 	return nil

@@ -21,7 +21,6 @@ const mark = `"cache_control":{"type":"ephemeral"}`
 // encoder makes request bodies, the unchanged beginning of a conversation once.
 type encoder struct {
 	prefix wire.Prefix
-	ids    wire.IDs
 	source reducer.Provenance
 }
 

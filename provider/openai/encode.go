@@ -23,7 +23,7 @@ type encoder struct {
 	segments []segment // the messages in buf
 	sum      hash.Hash // over buf[:hashed]
 	hashed   int
-	ids       wire.IDs
+	ids      wire.IDs
 	source   reducer.Provenance
 	old      map[string]stored // messages of a former buf; only while rebuilding
 }
