@@ -111,7 +111,11 @@ func (s *spoolDir) sweep() ([]arrival, error) {
 	var all []arrival
 	for _, f := range files {
 		path := filepath.Join(s.inbox(), f.name)
-		e, err := readSpooled(path, f)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read the inbox: %w", err)
+		}
+		e, err := decodeSpooled(data, f)
 		if err != nil {
 			// Nobody accepted this one: what is dropped by rename is whole.
 			s.done[f.name] = true
@@ -126,11 +130,7 @@ func (s *spoolDir) sweep() ([]arrival, error) {
 	return all, nil
 }
 
-func readSpooled(path string, f spooled) (reducer.Event, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
+func decodeSpooled(data []byte, f spooled) (reducer.Event, error) {
 	if f.kind == spoolCancel {
 		var e reducer.CancelRequested
 		if err := json.Unmarshal(data, &e); err != nil {
