@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/basisagent/basis/journal"
+	"github.com/basisagent/basis/projections"
 )
 
 // Version is the program's own version.
@@ -180,7 +181,7 @@ func makePrivate(dir string) error {
 	case err != nil:
 		return err
 	}
-	return syncDir(filepath.Dir(dir))
+	return projections.SyncDir(filepath.Dir(dir))
 }
 
 // checkMarker compares the file that says whose key this is, and writes it if
@@ -196,7 +197,7 @@ func (h *Home) checkMarker(key, path string, write bool) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return &HomeError{Dir: h.dir, Err: err}
 	}
-	if err := writeSynced(name, []byte(path+"\n")); err != nil {
+	if err := projections.Replace(name, []byte(path+"\n"), true); err != nil {
 		return &HomeError{Dir: h.dir, Err: err}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"time"
@@ -67,11 +66,7 @@ func WriteMeta(dir, ref string, at MetaTimes, s reducer.State) error {
 			m.Pending = &pending
 		}
 	}
-	data, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	return replace(filepath.Join(dir, MetaFile), append(data, '\n'), false)
+	return writeJSON(filepath.Join(dir, MetaFile), m, false)
 }
 
 func approve(a reducer.Approve) string {

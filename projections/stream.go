@@ -3,6 +3,7 @@ package projections
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -103,7 +104,7 @@ func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 		if e.Outcome != reducer.OutcomeDone {
 			status = "failed"
 		}
-		return []Body{childUpdate(e.N, e.Task, status, "", e.Error)}
+		return []Body{childUpdate(e.N, e.Task, status, asked(before, e), e.Error)}
 	case reducer.JournalRepaired:
 		return []Body{Notice{Severity: "warning", Message: "the end of the journal was torn: " + strconv.FormatInt(e.CutBytes, 10) +
 			" bytes after record " + strconv.FormatUint(e.AfterSeq, 10) + " were set aside in " + e.File}}
@@ -279,6 +280,15 @@ func (s *Stream) requested(c reducer.Call) Body {
 	return PermissionRequested{
 		RequestID: c.ID, ToolCallID: c.ID, ToolName: c.Name, Description: Summary(c.Name, in), Preview: preview,
 	}
+}
+
+// asked is what a child that has settled was asked to do.
+func asked(s reducer.State, e reducer.ChildSettled) string {
+	i := slices.IndexFunc(s.Family, func(c reducer.Child) bool { return c.N == e.N && c.Task == e.Task })
+	if i < 0 {
+		return ""
+	}
+	return s.Family[i].Prompt.String()
 }
 
 func childUpdate(n int, task, status, title, detail string) Body {
