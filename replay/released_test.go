@@ -48,7 +48,11 @@ func summary(r replay.Result) string {
 			fmt.Fprintf(&b, "  %s %q\n", p.Type, p.Text)
 		}
 		for _, i := range m.Items {
-			fmt.Fprintf(&b, "  %s %q %s %s\n", i.Type, i.Text, i.Name, i.Args)
+			if i.Type == reducer.ItemCall {
+				fmt.Fprintf(&b, "  call %s %s\n", i.Name, i.Args)
+				continue
+			}
+			fmt.Fprintf(&b, "  %s %q\n", i.Type, i.Text)
 		}
 		for _, r := range m.Results {
 			fmt.Fprintf(&b, "  %s %s error=%v %q\n", r.Call, r.Name, r.IsError, r.Text)

@@ -73,8 +73,10 @@ func TestVerifyOtherRules(t *testing.T) {
 func TestVerifyOverABase(t *testing.T) {
 	base := reducer.Continue(reducer.State{Turns: 3, Rounds: 7, Cancelled: true})
 	events := []reducer.Event{
-		created(), attached(reducer.RulesVersion), reducer.WorkspaceOpened{Provider: "p", Model: "m"},
-		reducer.TurnStarted{Turn: "t4"}, reducer.RoundStarted{Round: "r8", Model: "m"},
+		created(), attached(reducer.RulesVersion),
+		reducer.WorkspaceOpened{Provider: "p", Model: "m"},
+		reducer.TurnStarted{Turn: "t4"},
+		reducer.RoundStarted{Round: "r8", Model: "m"},
 	}
 	if r, err := replay.Verify(base, history(nil, events...)); err != nil || r.Decisions != 2 {
 		t.Errorf("Verify over a base = %+v, %v, want two decisions that fit", r.Decisions, err)
