@@ -44,7 +44,9 @@ func (h *Home) attach(ref Ref, build func(*journal.Writer) (Performer, bool)) (*
 	}
 	r := newRun(newSpoolDir(dir), h.o.Now)
 	f := &fold{r: r}
-	w, rec, err := journal.Open(dir, h.journalOptions(ref.ID), func(rec journal.Recovery) ([]journal.Draft, error) {
+	o := h.journalOptions(ref.ID)
+	o.Anchors = anchors(dir)
+	w, rec, err := journal.Open(dir, o, func(rec journal.Recovery) ([]journal.Draft, error) {
 		return h.resume(f, rec)
 	})
 	if err != nil {

@@ -247,7 +247,7 @@ func (l *life) attach(ctx context.Context) error {
 	r := newRun(l.inbox, time.Now)
 	r.performer, r.askable, r.store = l.performer(), true, l.disk
 	f := &fold{r: r}
-	for e := range l.disk.read(0) {
+	for e := range l.disk.read() {
 		f.state = reducer.Apply(f.state, e.Event)
 	}
 	if f.state.Ended() {
@@ -273,7 +273,7 @@ func (l *life) attach(ctx context.Context) error {
 
 func (l *life) journal() []reducer.Entry {
 	var all []reducer.Entry
-	for e := range l.disk.read(0) {
+	for e := range l.disk.read() {
 		all = append(all, e)
 	}
 	return all
@@ -310,7 +310,7 @@ func everything(t *testing.T) *life {
 func (l *life) check(name string) {
 	l.t.Helper()
 	var s reducer.State
-	result, err := replay.Verify(s, l.disk.read(0))
+	result, err := replay.Verify(s, l.disk.read())
 	if err != nil {
 		l.t.Fatalf("%s: %v\n%s", name, err, l.dump())
 	}
@@ -325,6 +325,7 @@ func (l *life) check(name string) {
 			settled[e.Call]++
 		case reducer.CallRefused:
 			settled[e.Call]++
+		default:
 		}
 	}
 	for i := range 8 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/basisagent/basis/effects"
@@ -166,11 +168,35 @@ func (d Drive) warn(line string) {
 // settled is the outcome of a task that has ended. Its terminal record is in
 // the journal; the copy beside it is made good if it is missing.
 func (h *Home) settled(ref Ref) (Outcome, error) {
-	s, err := h.State(ref)
-	if err != nil {
-		return Outcome{Ref: ref, State: s}, err
+	var s reducer.State
+	var last reducer.Entry
+	for e, err := range h.Entries(context.Background(), ref) {
+		if err != nil {
+			return Outcome{Ref: ref, State: s}, err
+		}
+		s, last = reducer.Apply(s, e.Event), e
 	}
+	h.mendTerminal(ref, s, last.Seq)
 	return Outcome{Ref: ref, State: s}, nil
+}
+
+// mendTerminal writes the copy of the terminal record that a kill has kept
+// from being written.
+func (h *Home) mendTerminal(ref Ref, s reducer.State, seq uint64) {
+	dir := h.agentDir(ref)
+	if _, err := os.Stat(filepath.Join(dir, projections.TerminalFile)); err == nil {
+		return
+	}
+	l, err := lockFile(filepath.Join(dir, journal.LockFile))
+	if err != nil {
+		return
+	}
+	defer l.release()
+	t := projections.TerminalOf(s, h.blobs(ref).Get)
+	if rep, err := journal.Check(dir); err == nil && rep.Err() == nil && rep.Head.Seq == seq {
+		t.Seq, t.Head = rep.Head.Seq, rep.Head.Link
+		_ = projections.WriteTerminal(dir, t) // a copy: that it can't be written is no failure
+	}
 }
 
 // Cancel asks for the end of a task. It reports whether there was anything to

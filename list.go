@@ -3,10 +3,12 @@ package basis
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"iter"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/basisagent/basis/journal"
@@ -69,6 +71,7 @@ func (h *Home) row(ref Ref) Row {
 			r.StartedMS, r.Prompt = r.ActivityMS, projections.PartsText(c.Prompt)
 		case reducer.TurnStarted:
 			r.Continuable = true
+		default:
 		}
 	}
 	r.Usage = projections.UsageOf(s.Usage())
@@ -107,9 +110,36 @@ func (h *Home) Load(ref Ref) func(reducer.Ref) ([]byte, error) { return h.blobs(
 
 // Check looks at the bytes of a task's journal: lines, checksums, chain,
 // generations and blobs. What they mean is for replay.Verify.
-func (h *Home) Check(ref Ref) (journal.Report, error) {
+//
+// An error is about reading; what is wrong with the journal is in the report.
+func (h *Home) Check(ref Ref) (Report, error) {
 	if err := h.exists(ref); err != nil {
-		return journal.Report{}, err
+		return Report{}, err
 	}
-	return journal.Check(h.agentDir(ref))
+	var o journal.CheckOptions
+	for e, err := range h.Entries(context.Background(), ref) {
+		if err != nil {
+			break // the report says it better
+		}
+		for _, r := range reducer.Refs(e.Event) {
+			o.Blobs = append(o.Blobs, r.Digest)
+		}
+	}
+	dir := h.agentDir(ref)
+	o.Anchors = anchors(dir)
+	return journal.Dir{Path: dir}.Check(o)
+}
+
+// anchors are the heads that a journal must contain, as far as files beside it
+// know: a clean cut of whole records leaves no trace in the journal itself.
+func anchors(dir string) []journal.Anchor {
+	data, err := os.ReadFile(filepath.Join(dir, projections.TerminalFile))
+	if err != nil {
+		return nil
+	}
+	var t projections.Terminal
+	if json.Unmarshal(data, &t) != nil || t.Seq == 0 || t.Head == "" {
+		return nil
+	}
+	return []journal.Anchor{{Seq: t.Seq, Link: t.Head}}
 }

@@ -49,7 +49,7 @@ type live struct {
 	n       int
 	size    int
 	file    *os.File
-	pending []reducer.Progress
+	pending []waiting
 	bytes   int
 }
 
@@ -103,15 +103,12 @@ func (l *live) take(u Update) {
 		return
 	}
 	p := u.Progress
-	if n := len(l.pending); n > 0 && p.Kind != reducer.ProgressVoid {
-		last := &l.pending[n-1]
-		if last.Kind == p.Kind && last.Call == p.Call && last.Round == p.Round {
-			last.Text += p.Text
-			l.bytes += len(p.Text)
-			return
-		}
+	if n := len(l.pending); n > 0 && p.Kind != reducer.ProgressVoid && follows(l.pending[n-1].Progress, p) {
+		l.pending[n-1].more = append(l.pending[n-1].more, p.Text...)
+		l.bytes += len(p.Text)
+		return
 	}
-	l.pending = append(l.pending, p)
+	l.pending = append(l.pending, waiting{Update: u})
 	l.bytes += len(p.Text) + 1
 }
 
@@ -139,8 +136,8 @@ func (l *live) flush() {
 		return
 	}
 	var b bytes.Buffer
-	for _, p := range pending {
-		l.line(&b, p)
+	for _, w := range pending {
+		l.line(&b, w.update().Progress)
 	}
 	if l.size += b.Len(); l.size > liveLimit {
 		b.Reset()
@@ -240,24 +237,27 @@ func (h *Home) Watch(ctx context.Context, ref Ref) iter.Seq2[Update, error] {
 		follower.Go(func() { h.follow(ctx, ref, entries) })
 		reader := &liveReader{path: filepath.Join(h.agentDir(ref), liveName)}
 		defer reader.close()
-		tick := time.NewTicker(watchTick)
-		defer tick.Stop()
-		var last uint64
-		for {
-			select {
-			case e, ok := <-entries:
-				if !ok {
+		merge(entries, reader, yield)
+	}
+}
+
+// merge yields entries as they come and, in between, what streams after the
+// last of them.
+func merge(entries <-chan followed, reader *liveReader, yield func(Update, error) bool) {
+	tick := time.NewTicker(watchTick)
+	defer tick.Stop()
+	var last uint64
+	for {
+		select {
+		case e, ok := <-entries:
+			if !ok || !yield(Update{Entry: e.entry}, e.err) || e.err != nil {
+				return
+			}
+			last = e.entry.Seq
+		case <-tick.C:
+			for _, l := range reader.next() {
+				if l.At >= last && !yield(Update{Progress: l.Progress, Live: true}, nil) {
 					return
-				}
-				last = e.entry.Seq
-				if !yield(Update{Entry: e.entry}, e.err) || e.err != nil {
-					return
-				}
-			case <-tick.C:
-				for _, l := range reader.next() {
-					if l.At >= last && !yield(Update{Progress: l.Progress, Live: true}, nil) {
-						return
-					}
 				}
 			}
 		}

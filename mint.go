@@ -96,10 +96,12 @@ func (h *Home) mint(spec Spec) (minted, error) {
 	m.created = reducer.AgentCreated{
 		Kind: reducer.KindTask, ID: m.ref.ID, Conversation: m.ref.ID, Workspace: path,
 		Detached: spec.Detached,
-		Prompt:   []reducer.Part{{Type: reducer.PartText, Text: reducer.T(spec.Prompt)}},
 		Options:  spec.Options, Bounds: spec.Bounds, DeadlineMS: deadline,
 	}
-	if err := h.adopt(spec, &m.created, key); err != nil {
+	if err := h.adopt(spec, key); err != nil {
+		return minted{}, err
+	}
+	if m.created.Prompt, err = h.keepPrompt(m.ref, spec.Prompt); err != nil {
 		return minted{}, err
 	}
 	m.conversation, err = lockFile(h.conversationLock(key, m.created.Conversation))
@@ -124,7 +126,7 @@ func (h *Home) deadline(d time.Duration) (int64, error) {
 }
 
 // adopt makes the new task a child of the one that asks for it.
-func (h *Home) adopt(spec Spec, created *reducer.AgentCreated, key string) error {
+func (h *Home) adopt(spec Spec, key string) error {
 	if spec.Parent.IsZero() || spec.Detached {
 		return nil
 	}
@@ -146,12 +148,12 @@ func (h *Home) adopt(spec Spec, created *reducer.AgentCreated, key string) error
 // whole. The writer holds its attach.lock.
 func (h *Home) create(m minted, events ...reducer.Event) (*journal.Writer, error) {
 	h.sweepTemporary(m.ref.Key)
+	tmp := h.temporaryDir(m.ref)
 	drafts, err := projections.Drafts(events...)
-	if err != nil {
-		return nil, err
+	var w *journal.Writer
+	if err == nil {
+		w, err = journal.Create(tmp, h.journalOptions(m.ref.ID), drafts...)
 	}
-	tmp := filepath.Join(h.agentsDir(m.ref.Key), temporaryPrefix+m.ref.ID)
-	w, err := journal.Create(tmp, h.journalOptions(m.ref.ID), drafts...)
 	if err == nil {
 		err = w.Publish(h.agentDir(m.ref))
 	}
@@ -160,6 +162,30 @@ func (h *Home) create(m minted, events ...reducer.Event) (*journal.Writer, error
 		return nil, fmt.Errorf("create task: %w", err)
 	}
 	return w, nil
+}
+
+// temporaryDir is where an agent's directory is made before it becomes visible.
+func (h *Home) temporaryDir(r Ref) string {
+	return filepath.Join(h.agentsDir(r.Key), temporaryPrefix+r.ID)
+}
+
+// keepPrompt is a prompt as a record carries it: a long text goes to a blob
+// first, so that no record names what a crash could take (JRN-67).
+func (h *Home) keepPrompt(r Ref, prompt string) ([]reducer.Part, error) {
+	part := reducer.Part{Type: reducer.PartText, Text: reducer.T(prompt)}
+	if len(prompt) > reducer.InlineLimit {
+		tmp := h.temporaryDir(r)
+		if err := os.Mkdir(tmp, 0o700); err != nil {
+			return nil, &HomeError{Dir: h.dir, Err: err}
+		}
+		ref, err := blobs{journal.OpenBlobs(tmp, nil)}.Put([]byte(prompt), "text/plain")
+		if err != nil {
+			_ = os.RemoveAll(tmp)
+			return nil, err
+		}
+		part.Text = reducer.Text{Blob: ref}
+	}
+	return []reducer.Part{part}, nil
 }
 
 const (

@@ -16,33 +16,47 @@ import (
 // never started.
 func (r *run) reconcile(ctx context.Context) error {
 	for {
+		owed := r.state.Open()
 		var unrun []arrival
-		wanted := map[string]bool{}
-		for _, f := range r.state.Open() {
-			id := reducer.EffectID(f)
-			wanted[id] = true
-			cause := reducer.Unwanted(f)
-			switch j := r.jobs[id]; {
-			case cause != "" && j == nil:
-				unrun = append(unrun, arrival{events: notRun(f, cause)})
-			case cause != "":
-				j.end(effects.Unwanted(cause))
-			case j == nil && r.stop == nil:
-				if err := r.launch(ctx, f); err != nil {
-					return err
-				}
+		for _, f := range owed {
+			answer, err := r.match(ctx, f)
+			if err != nil {
+				return err
+			}
+			if answer != nil {
+				unrun = append(unrun, arrival{events: answer})
 			}
 		}
-		for id, j := range r.jobs {
-			if !wanted[id] {
-				j.end(effects.Unwanted("superseded"))
-			}
-		}
+		r.endOthers(owed)
 		if len(unrun) == 0 {
 			return nil
 		}
 		if err := r.step(unrun); err != nil {
 			return err
+		}
+	}
+}
+
+// match brings one effect's job in line. What it returns is to be recorded for
+// an effect that was unwanted before it was started.
+func (r *run) match(ctx context.Context, f reducer.Effect) ([]reducer.Event, error) {
+	cause := reducer.Unwanted(f)
+	switch j := r.jobs[reducer.EffectID(f)]; {
+	case cause != "" && j == nil:
+		return notRun(f, cause), nil
+	case cause != "":
+		j.end(effects.Unwanted(cause))
+	case j == nil && r.stop == nil:
+		return nil, r.launch(ctx, f)
+	}
+	return nil, nil
+}
+
+// endOthers stops the jobs of effects that are no longer owed.
+func (r *run) endOthers(owed []reducer.Effect) {
+	for id, j := range r.jobs {
+		if !slices.ContainsFunc(owed, func(f reducer.Effect) bool { return reducer.EffectID(f) == id }) {
+			j.end(effects.Unwanted("superseded"))
 		}
 	}
 }

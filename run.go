@@ -96,9 +96,12 @@ func (r *run) loop(ctx context.Context) error {
 		if r.stop != nil {
 			return r.letGo()
 		}
-		batch, err := r.receive(ctx)
-		if err != nil {
-			return err
+		batch := r.receive(ctx)
+		if r.stop == nil {
+			var err error
+			if batch, err = r.withInbox(batch); err != nil {
+				return err
+			}
 		}
 		if err := r.step(batch); err != nil {
 			return err
@@ -115,7 +118,7 @@ func (r *run) loop(ctx context.Context) error {
 
 // receive waits for one arrival and drains what else is there. A stop takes
 // effect before anything else of its drain.
-func (r *run) receive(ctx context.Context) ([]arrival, error) {
+func (r *run) receive(ctx context.Context) []arrival {
 	var batch []arrival
 	select {
 	case <-ctx.Done():
@@ -129,10 +132,7 @@ func (r *run) receive(ctx context.Context) ([]arrival, error) {
 			r.stopFor(a.stop)
 		}
 	}
-	if r.stop != nil {
-		return batch, nil
-	}
-	return r.withInbox(batch)
+	return batch
 }
 
 func (r *run) drain(batch []arrival) []arrival {
@@ -223,6 +223,7 @@ func survivesStop(a arrival) bool {
 		switch e.(type) {
 		case reducer.CallReviewed, reducer.ApprovalAnswered:
 			return false
+		default:
 		}
 	}
 	return true

@@ -17,10 +17,11 @@ type store interface {
 	// After an error it takes no more.
 	append(events ...reducer.Event) ([]reducer.Entry, error)
 
-	// read yields the entries after a record number, oldest first.
-	read(after uint64) iter.Seq2[reducer.Entry, error]
+	// read yields what is recorded, oldest first.
+	read() iter.Seq2[reducer.Entry, error]
 
-	// follow is read, and then what is appended, until ctx ends.
+	// follow yields what stands after a record number, and then what is
+	// appended, until ctx ends.
 	follow(ctx context.Context, after uint64) iter.Seq2[reducer.Entry, error]
 }
 
@@ -51,8 +52,8 @@ func entriesOf(records []journal.Record, events []reducer.Event) []reducer.Entry
 	return entries
 }
 
-func (s *fileStore) read(after uint64) iter.Seq2[reducer.Entry, error] {
-	return projections.Entries(journal.Read(s.dir, after))
+func (s *fileStore) read() iter.Seq2[reducer.Entry, error] {
+	return projections.Entries(journal.Read(s.dir, 0))
 }
 
 func (s *fileStore) follow(ctx context.Context, after uint64) iter.Seq2[reducer.Entry, error] {
@@ -92,9 +93,9 @@ func (s *memoryStore) since(after uint64) ([]reducer.Entry, <-chan struct{}) {
 	return s.entries[min(after, uint64(len(s.entries))):], s.grown
 }
 
-func (s *memoryStore) read(after uint64) iter.Seq2[reducer.Entry, error] {
+func (s *memoryStore) read() iter.Seq2[reducer.Entry, error] {
 	return func(yield func(reducer.Entry, error) bool) {
-		entries, _ := s.since(after)
+		entries, _ := s.since(0)
 		for _, e := range entries {
 			if !yield(e, nil) {
 				return

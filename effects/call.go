@@ -101,6 +101,9 @@ func (p *Performer) runCall(ctx context.Context, s reducer.State, f reducer.RunC
 	r, err := t.Call(ctx, Invocation{Call: c.ID, Input: in, Progress: func(text string) {
 		out.Progress(reducer.Progress{Kind: reducer.ProgressOutput, Call: c.ID, Tool: c.Name, Text: p.redact.Replace(text)})
 	}})
+	if z, ok := t.(Summarizer); ok && r.Summary == z.Summarize(in) {
+		r.Summary = "" // the call itself says as much
+	}
 	e := p.settle(c, r, err, p.o.Now().Sub(begun))
 	if ctx.Err() != nil && (r.IsError || err != nil) {
 		cause := context.Cause(ctx)

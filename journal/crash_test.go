@@ -51,91 +51,99 @@ func note(n int) journal.Draft {
 }
 
 func scenarios() []scenario {
-	minted := func(t *testing.T, x *world) {
-		w := mint(t, memOptions(x.disk), "/a1")
-		if err := x.append(w, note(1), note(2)); err != nil {
-			t.Fatal(err)
-		}
-		w.Close()
-	}
-	tornTail := func(t *testing.T, x *world) {
-		minted(t, x)
-		b := contents(t, x.disk, "/a1/events.jsonl")
-		put(t, x.disk, "/a1/events.jsonl", append(b, b[len(b)-200:len(b)-40]...))
-	}
 	return []scenario{
-		{"create", nil, func(x *world) error {
-			w, err := journal.Create("/tmp1", memOptions(x.disk), draft("agent.created", `{}`))
-			if err != nil {
-				return err
-			}
-			return w.Publish("/a1")
-		}},
-		{"append", minted, func(x *world) error {
-			w, err := x.open()
-			if err != nil {
-				return err
-			}
-			for i := range 20 {
-				batch := []journal.Draft{note(10 * i)}
-				if i%3 == 0 {
-					batch = append(batch, note(10*i+1), note(10*i+2))
-				}
-				if err := x.append(w, batch...); err != nil {
-					return err
-				}
-			}
-			return w.Close()
-		}},
-		{"blob", minted, func(x *world) error {
-			w, err := x.open()
-			if err != nil {
-				return err
-			}
-			for _, text := range []string{"first", "second", "first"} {
-				ref, err := journal.OpenBlobs("/a1", x.disk).Put([]byte(strings.Repeat(text, 300)), "text/plain")
-				if err != nil {
-					return err
-				}
-				x.blobs = append(x.blobs, ref.Digest)
-				if err := x.append(w, draft("note.text", `{"blob":%q}`, ref.Digest)); err != nil {
-					return err
-				}
-			}
-			return nil
-		}},
-		{"attach", minted, func(x *world) error {
-			for range 2 {
-				w, err := x.open()
-				if err != nil {
-					return err
-				}
-				if err := w.Close(); err != nil {
-					return err
-				}
-			}
-			return nil
-		}},
-		{"repair", tornTail, func(x *world) error {
-			w, err := x.open()
-			if err != nil {
-				return err
-			}
-			return x.append(w, note(7))
-		}},
-		{"missing newline", func(t *testing.T, x *world) {
-			minted(t, x)
-			b := contents(t, x.disk, "/a1/events.jsonl")
-			put(t, x.disk, "/a1/events.jsonl", b[:len(b)-1])
-		}, func(x *world) error {
-			w, err := x.open()
-			if err != nil {
-				return err
-			}
-			return x.append(w, note(7))
-		}},
+		{"create", nil, create},
+		{"append", minted, appendTwenty},
+		{"blob", minted, storeBlobs},
+		{"attach", minted, attachTwice},
+		{"repair", tornTail, attachAndAppend},
+		{"missing newline", missingNewline, attachAndAppend},
 		{"disk full", minted, diskFull},
 	}
+}
+
+func minted(t *testing.T, x *world) {
+	w := mint(t, memOptions(x.disk), "/a1")
+	if err := x.append(w, note(1), note(2)); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+}
+
+func tornTail(t *testing.T, x *world) {
+	minted(t, x)
+	b := contents(t, x.disk, "/a1/events.jsonl")
+	put(t, x.disk, "/a1/events.jsonl", append(b, b[len(b)-200:len(b)-40]...))
+}
+
+func missingNewline(t *testing.T, x *world) {
+	minted(t, x)
+	b := contents(t, x.disk, "/a1/events.jsonl")
+	put(t, x.disk, "/a1/events.jsonl", b[:len(b)-1])
+}
+
+func create(x *world) error {
+	w, err := journal.Create("/tmp1", memOptions(x.disk), draft("agent.created", `{}`))
+	if err != nil {
+		return err
+	}
+	return w.Publish("/a1")
+}
+
+func appendTwenty(x *world) error {
+	w, err := x.open()
+	if err != nil {
+		return err
+	}
+	for i := range 20 {
+		batch := []journal.Draft{note(10 * i)}
+		if i%3 == 0 {
+			batch = append(batch, note(10*i+1), note(10*i+2))
+		}
+		if err := x.append(w, batch...); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+func storeBlobs(x *world) error {
+	w, err := x.open()
+	if err != nil {
+		return err
+	}
+	for _, text := range []string{"first", "second", "first"} {
+		ref, err := journal.OpenBlobs("/a1", x.disk).Put([]byte(strings.Repeat(text, 300)), "text/plain")
+		if err != nil {
+			return err
+		}
+		x.blobs = append(x.blobs, ref.Digest)
+		if err := x.append(w, draft("note.text", `{"blob":%q}`, ref.Digest)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func attachTwice(x *world) error {
+	for range 2 {
+		w, err := x.open()
+		if err != nil {
+			return err
+		}
+		if err := w.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func attachAndAppend(x *world) error {
+	w, err := x.open()
+	if err != nil {
+		return err
+	}
+	return x.append(w, note(7))
 }
 
 // diskFull hits a full disk in the middle, and goes on after making room.
@@ -381,45 +389,6 @@ func (c survivor) crashAgain() {
 			inner := c
 			inner.img, inner.where = img, fmt.Sprintf("%s, then at call %d of the attach", c.where, n)
 			inner.examine(false)
-		}
-	}
-}
-
-// JRN-43, JRN-45: a copy of what was cut is named by the journal even if the
-// attach that cut it died before it could say so.
-func TestCutBytesAreNamedAfterACrashInTheRepair(t *testing.T) {
-	for n := 1; ; n++ {
-		d := journaltest.New()
-		mint(t, memOptions(d), "/a1").Close()
-		whole := contents(t, d, "/a1/events.jsonl")
-		put(t, d, "/a1/events.jsonl", append(whole, "torn bytes"...))
-		last, crashed := d.Calls()+n, false
-		d.Fault = func(c journaltest.Call) journaltest.Outcome {
-			crashed = crashed || (c.Mutates && c.N >= last)
-			return journaltest.Outcome{Crash: crashed}
-		}
-		w, _, err := journal.Open("/a1", memOptions(d), attachDrafts)
-		if err == nil {
-			w.Close()
-		}
-		if !crashed {
-			return
-		}
-		for img := range d.Crashes(journaltest.CrashOptions{}) {
-			w, _ := attach(t, memOptions(img), "/a1")
-			w.Close()
-			rep, err := journal.Dir{Path: "/a1", Disk: img}.Check(journal.CheckOptions{})
-			if err != nil || rep.Err() != nil {
-				t.Fatalf("crash at call %d: Check = %v, %v, want no finding", n, rep.Err(), err)
-			}
-			named := 0
-			for _, line := range list(t, journal.Dir{Path: "/a1", Disk: img}, 0) {
-				named += strings.Count(line, `"file":"torn/`)
-			}
-			// One of the bytes, and one of the first batch if that was torn too.
-			if named != len(rep.Torn) || named < 1 || named > 2 {
-				t.Fatalf("crash at call %d: %d copies, %d named, want the same, one or two", n, len(rep.Torn), named)
-			}
 		}
 	}
 }

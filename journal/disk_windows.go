@@ -6,6 +6,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// openFilesPinDirs says that a directory with open files cannot be renamed.
+const openFilesPinDirs = true
+
 func isDiskFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }

@@ -62,11 +62,13 @@ func appendLine(b []byte, e entry) []byte {
 	b = hex.AppendEncode(b, e.prev[:])
 	b = append(b, pieceData...)
 	b = append(b, e.data...)
-	sum := crc32.Checksum(b[start:], castagnoli())
+	sum := crc(b[start:])
 	b = append(b, pieceCRC...)
 	b = appendCRC(b, sum)
 	return append(b, pieceEnd+"\n"...)
 }
+
+func crc(b []byte) uint32 { return crc32.Checksum(b, castagnoli()) }
 
 func appendCRC(b []byte, sum uint32) []byte {
 	var raw [4]byte
@@ -87,7 +89,7 @@ func parseLine(line []byte) (entry, Rule) {
 		string(tail[:len(pieceCRC)]) != pieceCRC || string(tail[tailLen-len(pieceEnd):]) != pieceEnd {
 		return entry{}, RuleShape
 	}
-	sum := crc32.Checksum(line[:len(line)-tailLen], castagnoli())
+	sum := crc(line[:len(line)-tailLen])
 	if !hexEquals(tail[len(pieceCRC):len(pieceCRC)+crcLen], sum) {
 		return entry{}, RuleChecksum
 	}
@@ -116,7 +118,7 @@ func parseHead(line []byte) (e entry, rest []byte, ok bool) {
 	if !c.ok || e.seq == 0 || e.gen == 0 || e.pos < 0 {
 		return entry{}, nil, false
 	}
-	if _, ok := parseStamp(e.stamp); !ok {
+	if !validStamp(e.stamp) {
 		return entry{}, nil, false
 	}
 	return e, c.rest, true
@@ -170,16 +172,38 @@ func (c *cursor) typeName() []byte {
 
 func (c *cursor) hash(dst *[linkSize]byte) {
 	src := c.take(2 * linkSize)
-	for _, b := range src {
-		if b-'0' > 9 && b-'a' > 5 {
-			c.ok = false
-			return
-		}
+	if !c.ok {
+		return
 	}
-	if c.ok {
-		hex.Decode(dst[:], src) //nolint:errcheck // every digit was checked above
+	bad := byte(0)
+	for i := range dst {
+		hi, lo := nibbles[src[2*i]], nibbles[src[2*i+1]]
+		dst[i] = hi<<4 | lo
+		bad |= hi | lo
 	}
+	c.ok = bad <= 0xf
 }
+
+// nibbles maps a lower-case hex digit to its value and all else to 0xff. A
+// table, since the digits of a hash are as good as random and a processor
+// guesses every branch on them wrong.
+const nibbles = "" +
+	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	"\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\xff\xff\xff\xff\xff\xff" +
+	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	"\xff\x0a\x0b\x0c\x0d\x0e\x0f\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
 
 // validType says whether s is two to four segments of [a-z][a-z0-9_]* joined
 // by dots, in at most MaxType bytes.
@@ -210,23 +234,35 @@ func appendStamp(b []byte, t time.Time) []byte {
 
 // parseStamp reads what appendStamp wrote.
 func parseStamp(b []byte) (time.Time, bool) {
+	if !validStamp(b) {
+		return time.Time{}, false
+	}
+	ms := int(b[20]-'0')*100 + twoDigits(b, 21)
+	return time.Date(year(b), time.Month(twoDigits(b, 5)), twoDigits(b, 8),
+		twoDigits(b, 11), twoDigits(b, 14), twoDigits(b, 17), ms*int(time.Millisecond), time.UTC), true
+}
+
+// validStamp says whether b has the one form of times and is one.
+func validStamp(b []byte) bool {
 	if len(b) != timeLen || b[4] != '-' || b[7] != '-' || b[10] != 'T' ||
 		b[13] != ':' || b[16] != ':' || b[19] != '.' || b[23] != 'Z' {
-		return time.Time{}, false
+		return false
 	}
-	var f [7]int
-	for i, span := range [...][2]int{{0, 4}, {5, 7}, {8, 10}, {11, 13}, {14, 16}, {17, 19}, {20, 23}} {
-		for _, d := range b[span[0]:span[1]] {
-			if d-'0' > 9 {
-				return time.Time{}, false
-			}
-			f[i] = f[i]*10 + int(d-'0')
-		}
+	month, day := twoDigits(b, 5), twoDigits(b, 8)
+	return year(b) <= 9999 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year(b), month) &&
+		twoDigits(b, 11) <= 23 && twoDigits(b, 14) <= 59 && twoDigits(b, 17) <= 59 &&
+		b[20]-'0' <= 9 && twoDigits(b, 21) <= 99
+}
+
+func year(b []byte) int { return twoDigits(b, 0)*100 + twoDigits(b, 2) }
+
+// twoDigits reads two decimal digits; anything else is far too large.
+func twoDigits(b []byte, at int) int {
+	hi, lo := b[at]-'0', b[at+1]-'0'
+	if hi > 9 || lo > 9 {
+		return 1 << 20
 	}
-	if f[1] < 1 || f[1] > 12 || f[2] < 1 || f[2] > daysIn(f[0], f[1]) || f[3] > 23 || f[4] > 59 || f[5] > 59 {
-		return time.Time{}, false
-	}
-	return time.Date(f[0], time.Month(f[1]), f[2], f[3], f[4], f[5], f[6]*int(time.Millisecond), time.UTC), true
+	return int(hi)*10 + int(lo)
 }
 
 func daysIn(year, month int) int {
@@ -253,15 +289,18 @@ func hexEquals(digits []byte, sum uint32) bool {
 	return true
 }
 
-// hasControl says whether b holds a byte below 0x20, eight bytes at a time.
+// hasControl says whether b holds a byte below 0x20. It looks at eight bytes
+// at a time: a byte's high bit is set by the subtraction, and not set in the
+// byte itself, if and only if some byte up to it is too small.
 func hasControl(b []byte) bool {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for len(b) >= 8 {
-		x := binary.LittleEndian.Uint64(b)
-		if (x-0x20*ones)&^x&highs != 0 {
+	const floor, highs = 0x2020202020202020, 0x8080808080808080
+	for len(b) >= 32 {
+		x, y := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+		z, u := binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:])
+		if ((x-floor)&^x|(y-floor)&^y|(z-floor)&^z|(u-floor)&^u)&highs != 0 {
 			return true
 		}
-		b = b[8:]
+		b = b[32:]
 	}
 	for _, c := range b {
 		if c < 0x20 {

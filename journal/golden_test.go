@@ -38,7 +38,7 @@ func goldenJournal(t *testing.T, dir string) {
 	w.Close()
 }
 
-// JRN-22: the bytes of the first release, for ever readable and still written.
+// JRN-8, JRN-9, JRN-22, JRN-92: the bytes of the first release, for ever readable and still written.
 func TestGoldenBytes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a1")
 	goldenJournal(t, dir)
@@ -87,6 +87,14 @@ func TestShellChecksLinks(t *testing.T) {
 		if got != r.Prev() {
 			t.Errorf("shell hash of line %d = %s, want prev of line %d, %s", r.Seq-1, got, r.Seq, r.Prev())
 		}
+	}
+	// The loop that docs/journal.md gives.
+	if got := shell(t, `p=00000000000000000000000000000000
+while IFS= read -r l; do
+  case $l in *"\"prev\":\"$p\""*) ;; *) echo "broken at: $l" | cut -c1-80;; esac
+  p=$(printf %s "$l" | sha256sum | cut -c1-32)
+done <events.jsonl`); got != "" {
+		t.Errorf("checking the chain with a shell prints %s, want nothing", got)
 	}
 	if got := shell(t, `wc -l <events.jsonl`); strings.TrimSpace(got) != fmt.Sprint(n) {
 		t.Errorf("wc -l = %s, want %d", got, n)

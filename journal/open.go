@@ -10,8 +10,9 @@ import (
 	"path/filepath"
 )
 
-// Create makes a new journal in tmpDir, a directory that must not exist yet
-// in a parent that must, and makes its first commit durable: journal.created
+// Create makes a new journal in tmpDir, whose parent must exist; the directory
+// itself may exist if it holds nothing but blobs that the drafts will name. It
+// makes the first commit durable: journal.created
 // and then the drafts, all of generation 1 until a draft says NextGen. The
 // caller moves it to its place with Publish.
 //
@@ -25,7 +26,7 @@ func Create(tmpDir string, o Options, drafts ...Draft) (*Writer, error) {
 	if err := admitDisk(o, filepath.Dir(tmpDir)); err != nil {
 		return nil, fmt.Errorf("create journal %s: %w", tmpDir, err)
 	}
-	if err := o.Disk.Mkdir(tmpDir, dirMode); err != nil {
+	if err := o.Disk.Mkdir(tmpDir, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, wrap("create journal", tmpDir, err)
 	}
 	lock, err := acquire(o, tmpDir)
@@ -72,10 +73,9 @@ func (w *Writer) Publish(finalDir string) error {
 		return wrap("publish journal as", finalDir, err)
 	}
 	from, to := filepath.Dir(w.dir), filepath.Dir(finalDir)
-	if err := d.Rename(w.dir, finalDir); err != nil {
+	if err := w.move(finalDir); err != nil {
 		return wrap("publish journal as", finalDir, err)
 	}
-	w.dir = finalDir
 	err := d.SyncDir(to)
 	if err == nil && from != to {
 		err = d.SyncDir(from)
@@ -84,6 +84,35 @@ func (w *Writer) Publish(finalDir string) error {
 		return w.poison("publish journal as", err)
 	}
 	return nil
+}
+
+// move renames the directory. Where open files keep a directory in its place,
+// lock and file are let go and taken again; nobody knows the new name yet.
+func (w *Writer) move(to string) error {
+	d := w.o.Disk
+	if !openFilesPinDirs {
+		err := d.Rename(w.dir, to)
+		if err == nil {
+			w.dir = to
+		}
+		return err
+	}
+	if err := errors.Join(w.file.Close(), w.lock.Unlock()); err != nil {
+		return w.poison("publish", err)
+	}
+	err := d.Rename(w.dir, to)
+	if err == nil {
+		w.dir = to
+	}
+	lock, lockErr := acquire(w.o, w.dir)
+	if lockErr == nil {
+		w.lock = lock
+		lockErr = w.openAppend(0)
+	}
+	if lockErr != nil {
+		return w.poison("publish", lockErr)
+	}
+	return err
 }
 
 // Recovery is what Open found and did, as the caller's callback and Open's
@@ -123,10 +152,7 @@ func (r Recovery) Records() iter.Seq2[Record, error] {
 // or a *CorruptError; of these only ErrDiskFull can come after a repair began.
 func Open(dir string, o Options, first func(Recovery) ([]Draft, error)) (*Writer, Recovery, error) {
 	o = o.withDefaults()
-	if there, err := exists(o.Disk, filepath.Join(dir, JournalFile)); err != nil || !there {
-		if err == nil {
-			err = ErrNotFound
-		}
+	if err := o.present(dir); err != nil {
 		return nil, Recovery{}, wrap("open journal", dir, err)
 	}
 	if err := admitDisk(o, dir); err != nil {
@@ -142,6 +168,15 @@ func Open(dir string, o Options, first func(Recovery) ([]Draft, error)) (*Writer
 		return nil, rec, errors.Join(err, w.Close())
 	}
 	return w, rec, nil
+}
+
+// present makes sure that there is a journal, before a lock file is made for it.
+func (o Options) present(dir string) error {
+	there, err := exists(o.Disk, filepath.Join(dir, JournalFile))
+	if err == nil && !there {
+		err = ErrNotFound
+	}
+	return err
 }
 
 // attach is Open under the lock.

@@ -42,12 +42,26 @@ func (d Dir) Read(after uint64) iter.Seq2[Record, error] {
 	}
 }
 
+// Sync makes durable what is in the journal now. A process other than the
+// writer calls it before it acts outside on what it has read; showing it needs
+// none. Where a handle for reading cannot sync, it fails, and the caller waits
+// for a record of a later commit instead.
+func (d Dir) Sync() error {
+	f, err := d.disk().OpenFile(d.path(), os.O_RDONLY, 0)
+	if err != nil {
+		return wrap("sync", d.path(), notFound(err))
+	}
+	return wrap("sync", d.path(), errors.Join(f.Sync(), f.Close()))
+}
+
 // walkOptions say which records to yield and how far to trust them.
 type walkOptions struct {
 	after   uint64
 	end     int64 // where to stop, or -1 for the end of the file
 	verify  bool  // check links, and judge what follows the good records
 	unended bool  // a last record may lack its newline
+	start   int64 // where to begin
+	chain   chain // of the record that ends there
 }
 
 // walk opens the file and yields its records.
@@ -67,7 +81,8 @@ func (d Dir) walk(o walkOptions, yield func(Record, error) bool) {
 		}
 		end = st.Size()
 	}
-	rd := reader{lines: lines{r: f, end: end}, chain: chain{hash: o.verify}}
+	rd := reader{lines: lines{r: f, at: o.start, end: end}, chain: o.chain, good: o.start}
+	rd.chain.hash = o.verify
 	for {
 		r, err := rd.next(o.unended)
 		if errors.Is(err, io.EOF) {

@@ -325,3 +325,22 @@ func FuzzRecover(f *testing.F) {
 		}
 	})
 }
+
+// JRN-56, JRN-57: a replay allocates for what is kept, not for each record.
+func TestReplayDoesNotAllocatePerRecord(t *testing.T) {
+	data := makeSample(2000, 60, "").bytes
+	got := testing.AllocsPerRun(3, func() {
+		rd := reader{lines: lines{r: bytes.NewReader(data), end: int64(len(data))}, chain: chain{hash: true}}
+		for {
+			if _, err := rd.next(false); err != nil {
+				break
+			}
+		}
+		if rd.chain.seq != 2000 {
+			t.Errorf("replay ends at %d, want 2000", rd.chain.seq)
+		}
+	})
+	if got > 20 {
+		t.Errorf("replay of 2000 records = %v allocations, want a few", got)
+	}
+}

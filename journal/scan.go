@@ -189,7 +189,8 @@ type chain struct {
 	pos      int
 	link     [linkSize]byte
 	stamp    [timeLen]byte
-	hash     bool // compute and compare links
+	length   int64 // bytes of the last line, newline included
+	hash     bool  // compute and compare links
 }
 
 // check says which rule e breaks as the next record.
@@ -215,6 +216,7 @@ func (c *chain) check(e entry) Rule {
 func (c *chain) advance(e entry, line []byte) {
 	c.seq, c.gen, c.pos = e.seq, e.gen, e.pos
 	copy(c.stamp[:], e.stamp)
+	c.length = int64(len(line)) + 1
 	if c.hash {
 		c.link = linkOf(line)
 	}

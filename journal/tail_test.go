@@ -230,3 +230,25 @@ func swapFile(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 }
+
+// JRN-40: a reader can make durable what it has read before it acts on it.
+func TestReaderSync(t *testing.T) {
+	d := journaltest.New()
+	w := mint(t, memOptions(d), "/a1")
+	d.Fault = on("sync", journaltest.Outcome{Err: errors.New("crash of the writer")})
+	if _, err := w.Append(note(1)); err == nil {
+		t.Fatal("Append = nil, want the failed sync")
+	}
+	dir := journal.Dir{Path: "/a1", Disk: d}
+	if err := dir.Sync(); err != nil {
+		t.Fatalf("Sync = %v, want nil", err)
+	}
+	for img := range d.Crashes(journaltest.CrashOptions{}) {
+		if got := list(t, journal.Dir{Path: "/a1", Disk: img}, 3); len(got) != 1 {
+			t.Errorf("after the power cut: %q, want the record that was synced", got)
+		}
+	}
+	if err := (journal.Dir{Path: "/none", Disk: d}).Sync(); !errors.Is(err, journal.ErrNotFound) {
+		t.Errorf("Sync(missing) = %v, want ErrNotFound", err)
+	}
+}

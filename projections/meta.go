@@ -3,6 +3,7 @@ package projections
 import (
 	"encoding/json"
 	"path/filepath"
+	"strings"
 
 	"github.com/basisagent/basis/reducer"
 )
@@ -87,13 +88,13 @@ func promptOf(s reducer.State) string {
 
 // PartsText is the text of a prompt's parts, an image as its media type.
 func PartsText(parts []reducer.Part) string {
-	text := ""
+	var text strings.Builder
 	for _, p := range parts {
 		if p.Type == reducer.PartImage {
-			text += "[" + p.Image.Media + "]"
+			text.WriteString("[" + p.Image.Media + "]")
 			continue
 		}
-		text += p.Text.String()
+		text.WriteString(p.Text.String())
 	}
-	return text
+	return text.String()
 }

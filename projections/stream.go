@@ -183,7 +183,10 @@ func (s *Stream) call(before reducer.State, e reducer.Event) []Body {
 	case reducer.CallSettled:
 		c, _ := before.Call(e.Call)
 		summary := e.Summary
-		if summary == "" {
+		switch {
+		case summary == "" && e.Outcome == reducer.OutcomeDone:
+			summary = Summary(c.Name, input(s.Text(c.Args)))
+		case summary == "":
 			summary = firstLine(s.settledText(c, e))
 		}
 		return []Body{ToolCompleted{ToolCallID: c.ID, ToolName: c.Name, Summary: summary, IsError: e.Outcome != reducer.OutcomeDone}}
@@ -200,8 +203,9 @@ func (s *Stream) call(before reducer.State, e reducer.Event) []Body {
 			r.RuleScope = e.Scope
 		}
 		return []Body{r}
+	default:
+		return nil
 	}
-	return nil
 }
 
 // settledText is the first that a person would want to read of an outcome.
@@ -292,16 +296,16 @@ var summaryMembers = []struct{ name, before, after string }{
 // and input alone.
 func Summary(tool string, in json.RawMessage) string {
 	var members map[string]json.RawMessage
-	line := tool
+	words := []string{tool}
 	if json.Unmarshal(in, &members) == nil {
 		for _, m := range summaryMembers {
 			var v string
 			if json.Unmarshal(members[m.name], &v) == nil && v != "" {
-				line += " " + m.before + firstLine(v) + m.after
+				words = append(words, m.before+firstLine(v)+m.after)
 			}
 		}
 	}
-	return firstLine(line)
+	return firstLine(strings.Join(words, " "))
 }
 
 // firstLine is the first line that is not blank, at most 120 characters.

@@ -102,6 +102,9 @@ func (t Terminal) Exit() int {
 	return 1
 }
 
+// TerminalFile is the name of the terminal record's copy.
+const TerminalFile = "terminal.json"
+
 // WriteTerminal writes terminal.json, synced: it is the copy that other
 // programs wait for.
 func WriteTerminal(dir string, t Terminal) error {
@@ -109,7 +112,7 @@ func WriteTerminal(dir string, t Terminal) error {
 	if err != nil {
 		return err
 	}
-	return replace(filepath.Join(dir, "terminal.json"), append(data, '\n'), true)
+	return replace(filepath.Join(dir, TerminalFile), append(data, '\n'), true)
 }
 
 // replace renames a finished temporary file over path.

@@ -77,6 +77,14 @@ func TestClassifyOverflow(t *testing.T) {
 	}
 }
 
+// An error inside a stream has no headers, but its words may say how long.
+func TestClassifyWaitInsideStream(t *testing.T) {
+	e := provider.Classify(provider.Failure{Body: []byte(`{"error":{"code":"rate_limit_exceeded","message":"Please try again in 2s."}}`)})
+	if e.Kind != provider.KindRate || e.RetryAfter != 2*time.Second {
+		t.Errorf("Classify() = %v, wait %v, want rate_limit, wait 2s", e.Kind, e.RetryAfter)
+	}
+}
+
 func TestClassifyMessage(t *testing.T) {
 	tests := []struct{ body, want string }{
 		{`{"error":{"message":"no","metadata":{"raw":"upstream says no"}}}`, "no: upstream says no"},

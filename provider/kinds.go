@@ -26,42 +26,69 @@ type sign struct {
 // firmCodes are machine codes that say more than any status.
 func firmCodes() []sign {
 	return []sign{
-		{"insufficient_quota", KindQuota}, {"billing_hard_limit_reached", KindQuota}, {"billing_error", KindQuota},
+		{"insufficient_quota", KindQuota},
+		{"billing_hard_limit_reached", KindQuota},
+		{"billing_error", KindQuota},
 		{"tool_use_failed", KindMalformedCall},
 		{"model_not_found", KindNotFound},
-		{"api_key_invalid", KindAuth}, {"invalid_api_key", KindAuth},
-		{"responsibleaipolicyviolation", KindContentFilter}, {"content_filter", KindContentFilter}, {"content_policy_violation", KindContentFilter},
-		{"overloaded_error", KindOverloaded}, {"unavailable", KindOverloaded},
+		{"api_key_invalid", KindAuth},
+		{"invalid_api_key", KindAuth},
+		{"responsibleaipolicyviolation", KindContentFilter},
+		{"content_filter", KindContentFilter},
+		{"content_policy_violation", KindContentFilter},
+		{"overloaded_error", KindOverloaded},
+		{"unavailable", KindOverloaded},
 	}
 }
 
 // firmWords are the same in prose.
 func firmWords() []sign {
 	return []sign{
-		{"credit balance", KindQuota}, {"insufficient balance", KindQuota}, {"insufficient credits", KindQuota},
-		{"incorrect api key", KindAuth}, {"api key not valid", KindAuth},
+		{"credit balance", KindQuota},
+		{"insufficient balance", KindQuota},
+		{"insufficient credits", KindQuota},
+		{"incorrect api key", KindAuth},
+		{"api key not valid", KindAuth},
 	}
 }
 
 // looseCodes count only where no status says better: an error inside a stream.
 func looseCodes() []sign {
 	return []sign{
-		{"rate_limit", KindRate}, {"ratelimit", KindRate}, {"resource_exhausted", KindRate}, {"too_many_requests", KindRate}, {"toomanyrequests", KindRate},
+		{"rate_limit", KindRate},
+		{"ratelimit", KindRate},
+		{"resource_exhausted", KindRate},
+		{"too_many_requests", KindRate},
+		{"toomanyrequests", KindRate},
 		{"overloaded", KindOverloaded},
-		{"authentication", KindAuth}, {"unauthenticated", KindAuth}, {"unauthorized", KindAuth},
-		{"permission", KindPermission}, {"forbidden", KindPermission},
-		{"not_found", KindNotFound}, {"notfound", KindNotFound},
-		{"timeout", KindTimeout}, {"deadline_exceeded", KindTimeout},
-		{"invalid_request", KindInvalid}, {"invalid_argument", KindInvalid}, {"badrequest", KindInvalid}, {"bad_request", KindInvalid}, {"unsupported", KindInvalid},
-		{"server_error", KindServer}, {"api_error", KindServer}, {"internal", KindServer},
+		{"authentication", KindAuth},
+		{"unauthenticated", KindAuth},
+		{"unauthorized", KindAuth},
+		{"permission", KindPermission},
+		{"forbidden", KindPermission},
+		{"not_found", KindNotFound},
+		{"notfound", KindNotFound},
+		{"timeout", KindTimeout},
+		{"deadline_exceeded", KindTimeout},
+		{"invalid_request", KindInvalid},
+		{"invalid_argument", KindInvalid},
+		{"badrequest", KindInvalid},
+		{"bad_request", KindInvalid},
+		{"unsupported", KindInvalid},
+		{"server_error", KindServer},
+		{"api_error", KindServer},
+		{"internal", KindServer},
 	}
 }
 
 // looseWords are the same in prose.
 func looseWords() []sign {
 	return []sign{
-		{"rate limit", KindRate}, {"rate-limit", KindRate}, {"too many requests", KindRate},
-		{"overloaded", KindOverloaded}, {"over capacity", KindOverloaded},
+		{"rate limit", KindRate},
+		{"rate-limit", KindRate},
+		{"too many requests", KindRate},
+		{"overloaded", KindOverloaded},
+		{"over capacity", KindOverloaded},
 		{"timed out", KindTimeout},
 	}
 }

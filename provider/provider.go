@@ -14,8 +14,9 @@ import (
 // Stream sends req and yields chunks as they arrive. The sequence is
 // single-use. It ends after one [Done] chunk or one non-nil error, which is
 // always an *[Error]; the chunk beside an error is nil. Stopping early cancels
-// the request. No goroutine outlives the loop over it. A Model may be used for
-// several requests, one at a time.
+// the request. No goroutine outlives the loop over it. A Model serves one
+// agent: several requests, one at a time, because it may remember messages by
+// their keys.
 type Model interface {
 	Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 }
@@ -41,11 +42,13 @@ type Tool struct {
 	Schema      json.RawMessage // a JSON Schema of type object, compact
 }
 
-// Message, Role and Result are the conversation's own words.
 type (
+	// Message is one step of the conversation.
 	Message = reducer.Message
-	Role    = reducer.Role
-	Result  = reducer.Result
+	// Role says who speaks in a message.
+	Role = reducer.Role
+	// Result is the outcome of one call as the model is shown it.
+	Result = reducer.Result
 )
 
 // The roles.

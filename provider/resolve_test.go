@@ -75,8 +75,7 @@ func TestResolveRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := provider.Resolve(tt.in)
-			var se *provider.SelectionError
-			if !errors.As(err, &se) {
+			if _, ok := errors.AsType[*provider.SelectionError](err); !ok {
 				t.Fatalf("Resolve() = %v, want a *SelectionError", err)
 			}
 			for _, want := range tt.want {

@@ -93,7 +93,7 @@ func (r retry) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error] 
 				yield(nil, e)
 				return
 			}
-			if !yield(Retrying{Attempt: attempt, Max: r.opts.Budget + 1, Err: e, Delay: delay}, nil) {
+			if !yield(Retrying{Attempt: attempt, Max: r.budget(e.Kind) + 1, Err: e, Delay: delay}, nil) {
 				return
 			}
 			if err := wait(ctx, delay); err != nil {
@@ -133,11 +133,7 @@ func (r retry) once(ctx context.Context, req Request, attempt int, yield func(Ch
 // plan decides whether another attempt follows and after how long. It adds to
 // e why none does, where e alone doesn't say.
 func (r retry) plan(ctx context.Context, e *Error, attempt int) (time.Duration, bool) {
-	budget := r.opts.Budget
-	if e.Kind == KindMalformedCall {
-		budget = min(budget, malformedBudget)
-	}
-	if !e.Temporary() || ctx.Err() != nil || attempt > budget {
+	if !e.Temporary() || ctx.Err() != nil || attempt > r.budget(e.Kind) {
 		return 0, false
 	}
 	delay := max(r.scheduled(attempt), min(e.RetryAfter, r.opts.Cap))
@@ -148,6 +144,14 @@ func (r retry) plan(ctx context.Context, e *Error, attempt int) (time.Duration, 
 		return 0, false
 	}
 	return delay, true
+}
+
+// budget is how many retries a failure of that kind may have.
+func (r retry) budget(k Kind) int {
+	if k == KindMalformedCall {
+		return min(r.opts.Budget, malformedBudget)
+	}
+	return r.opts.Budget
 }
 
 // scheduled is our own delay after the attempt-th failure, from 1.

@@ -68,7 +68,8 @@ func TestRetrySchedule(t *testing.T) {
 	})
 }
 
-// PROV-33: what is tried again and what is not.
+// PROV-33 PROV-38: what is tried again and what is not; a stream that broke
+// after its first words is.
 func TestRetryByKind(t *testing.T) {
 	tests := map[provider.Kind]int{
 		provider.KindAuth: 1, provider.KindPermission: 1, provider.KindNotFound: 1, provider.KindInvalid: 1, provider.KindOverflow: 1,

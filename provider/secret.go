@@ -9,6 +9,9 @@ import (
 // redacted stands wherever a secret would be shown.
 const redacted = "[redacted]"
 
+// minSecret is the length in bytes from which on a credential is one.
+const minSecret = 8
+
 // Secret is a credential. It prints, formats and marshals as [redacted] in
 // every way; only Reveal gives it away. The zero value is no secret at all.
 type Secret struct{ value string }
@@ -23,9 +26,10 @@ func (s Secret) Reveal() string { return s.value }
 func (s Secret) IsZero() bool { return s.value == "" }
 
 // Redact replaces the credential wherever it stands in text, such as an error
-// body that repeats the key it refused.
+// body that repeats the key it refused. Words too short to be secret, such as
+// the placeholder that a local server wants, are left alone.
 func (s Secret) Redact(text string) string {
-	if s.value == "" {
+	if len(s.value) < minSecret {
 		return text
 	}
 	return strings.ReplaceAll(text, s.value, redacted)

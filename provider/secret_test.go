@@ -31,8 +31,8 @@ func TestSecretNeverShows(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown.Write(data)
-	slog.New(slog.NewTextHandler(&shown, nil)).Info("x", "h", h, "k", h.Key)
-	slog.New(slog.NewJSONHandler(&shown, nil)).Info("x", "h", h, "k", h.Key)
+	slog.New(slog.NewTextHandler(&shown, nil)).Info("x", slog.Any("h", h), slog.Any("k", h.Key))
+	slog.New(slog.NewJSONHandler(&shown, nil)).Info("x", slog.Any("h", h), slog.Any("k", h.Key))
 	for _, leak := range []string{key, "very", fmt.Sprintf("%x", key), strings.ToUpper(fmt.Sprintf("%x", key))} {
 		if strings.Contains(shown.String(), leak) {
 			t.Errorf("formatted secret contains %q:\n%s", leak, shown.String())
@@ -43,6 +43,9 @@ func TestSecretNeverShows(t *testing.T) {
 	}
 	if got := h.Key.Redact("bad key " + key + "!"); got != "bad key [redacted]!" {
 		t.Errorf("Redact() = %q, want the key replaced", got)
+	}
+	if got := provider.NewSecret("e").Redact("refused"); got != "refused" {
+		t.Errorf("Redact() = %q, want a placeholder's letters kept", got)
 	}
 	if got := (provider.Secret{}).String(); got != "" {
 		t.Errorf("String() of no secret = %q, want none", got)

@@ -13,9 +13,6 @@ const imfFixdate = "Mon, 02 Jan 2006 15:04:05 GMT"
 // retry-after-ms, retry-after, Gemini's RetryInfo, the reset headers of a limit
 // that is used up, and "try again in" in the text.
 func retryAfter(f Failure, n notice) time.Duration {
-	if f.Status < 400 && n.status < 400 && n.delay == "" {
-		return 0
-	}
 	if ms, err := strconv.ParseFloat(strings.TrimSpace(f.Header("retry-after-ms")), 64); err == nil && ms > 0 {
 		return seconds(ms / 1000)
 	}

@@ -120,6 +120,7 @@ func (s State) unasked(e Event) string {
 		if s.Passed != "" {
 			return "a bound has passed already"
 		}
+	default:
 	}
 	return ""
 }

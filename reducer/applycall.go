@@ -52,8 +52,9 @@ func (s State) applyCall(e Event) State {
 				c.IsError = *e.IsError
 			}
 		})
+	default:
+		return s
 	}
-	return s
 }
 
 // withCall changes one call in a copy of the list.
@@ -104,6 +105,7 @@ func (e CallSettled) shown(c Call) Text {
 			words += " Its output until then:\n" + out
 		}
 		return T(words)
+	default:
 	}
 	if !e.Shown.IsZero() {
 		return e.Shown
@@ -141,6 +143,7 @@ func (s State) applyChild(e Event) State {
 			s.Turn.Tokens += max(0, e.Usage.Total()-c.Usage.Total())
 		}
 		c.Settled, c.Outcome, c.Code, c.Text, c.Error, c.Usage = true, e.Outcome, e.Code, e.Text, e.Error, e.Usage
+	default:
 	}
 	return s
 }

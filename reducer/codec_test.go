@@ -26,8 +26,8 @@ func TestEventsAreDocumented(t *testing.T) {
 			t.Errorf("docs/events.md has no row for %s", name)
 			continue
 		}
-		for i := range typ.NumField() {
-			member, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+		for field := range typ.Fields() {
+			member, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if !strings.Contains(row, "`"+member+"`") {
 				t.Errorf("docs/events.md: the row of %s does not name %s", name, member)
 			}
@@ -112,9 +112,10 @@ func fill(v reflect.Value, depth int) {
 			fill(v.Index(0), depth-1)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(v.Field(i), depth)
+		for _, field := range v.Fields() {
+			fill(field, depth)
 		}
+	default:
 	}
 }
 

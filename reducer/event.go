@@ -145,7 +145,7 @@ type Params struct {
 type (
 	// JournalCreated is the first record of every journal.
 	JournalCreated struct {
-		ID      string `json:"id"`
+		ID      string `json:"journal"`
 		Format  int    `json:"format"`
 		Chain   string `json:"chain"`
 		Agent   string `json:"agent,omitempty"`

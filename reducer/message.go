@@ -173,8 +173,12 @@ func (u Usage) Add(v Usage) Usage {
 // Total is what budgets count: input and output, unknown parts as 0.
 func (u Usage) Total() int64 { return u.Input.Or(0) + u.Output.Or(0) }
 
+// DigestSize is how many bytes of a SHA-256 name what a record doesn't repeat:
+// requests, system texts, sets of tools. It is as much as a journal's links have.
+const DigestSize = 16
+
 // RequestInfo identifies the bytes of a request without repeating them.
 type RequestInfo struct {
-	Digest string `json:"digest"` // "sha256:" and the hex of the body as sent
+	Digest string `json:"digest"` // the first DigestSize bytes, in hex, of the SHA-256 of the body as sent
 	Size   int    `json:"size"`   // bytes of the body
 }

@@ -131,6 +131,7 @@ func (w *world) known(e Event) bool {
 		return slices.Contains(w.s.Seen, e.Message)
 	case CancelRequested:
 		return w.s.Cancelled
+	default:
 	}
 	return false
 }
@@ -180,6 +181,7 @@ func (w *world) unrun(f Effect) []Event {
 		return []Event{CallSettled{Call: f.Call, Outcome: OutcomeCancelled, Reason: "not run"}}
 	case RunPostHooks:
 		return []Event{HookAnswered{Call: f.Call, Event: "post", Last: true, Withheld: true}}
+	default:
 	}
 	w.t.Fatalf("unrun(%v): not an effect that can be unwanted", f)
 	return nil

@@ -92,6 +92,7 @@ func (r *Result) checkLifeCycle(e reducer.Entry) error {
 		if r.State.Ended() {
 			return diverged("that nothing follows the end")
 		}
+	default:
 	}
 	return nil
 }

@@ -101,8 +101,10 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if err := c.check(); err != nil {
 		return Result{}, err
 	}
-	if ctx.Err() != nil {
+	select {
+	case <-ctx.Done():
 		return Result{Ending: Cancelled, Status: -1}, nil
+	default:
 	}
 	r := &run{
 		command: c.withDefaults(),

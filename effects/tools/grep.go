@@ -113,7 +113,7 @@ func (g *grepping) run(ctx context.Context, f *fence.Fence, a args) effects.Resu
 	g.remarkIf(g.binary, "%d binary files were not searched")
 	g.remarkIf(g.large, "%d files larger than %d MiB were not searched", maxSearch>>20)
 	g.remarkIf(g.unread, "%d files could not be read")
-	return g.result("search " + g.start.Shown + " /" + oneLine(a.text("pattern", ""), maxSummary) + "/")
+	return g.result("search " + g.start.Shown + " /" + oneLine(a.text("pattern", "")) + "/")
 }
 
 // remarkIf adds a remark on how many there are of something, if there are any.
@@ -160,7 +160,7 @@ func (g *grepping) load(f *fence.Fence, p fence.Place) ([]byte, error) {
 	}
 	if err != nil {
 		g.unread++
-		return nil, nil //nolint:nilerr // one file is no reason to give up the others
+		return nil, nil
 	}
 	defer file.Close()
 	if fi.Size() > maxSearch {
@@ -170,7 +170,7 @@ func (g *grepping) load(f *fence.Fence, p fence.Place) ([]byte, error) {
 	data, isText, err := g.content(file, int(fi.Size()))
 	if err != nil {
 		g.unread++
-		return nil, nil //nolint:nilerr // as above
+		return nil, nil
 	}
 	if !isText {
 		g.binary++

@@ -304,9 +304,9 @@ func prefix(text string, limit int) string {
 	return text[:limit]
 }
 
-// oneLine is the first line of text, in at most limit characters and without
+// oneLine is the first line of text, in at most maxSummary characters and without
 // control characters.
-func oneLine(text string, limit int) string {
+func oneLine(text string) string {
 	line, _, more := strings.Cut(strings.TrimSpace(text), "\n")
 	line = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -316,8 +316,8 @@ func oneLine(text string, limit int) string {
 	}, strings.ToValidUTF8(line, "\uFFFD"))
 	line = strings.TrimRight(line, " ")
 	runes := []rune(line)
-	if more || len(runes) > limit {
-		return string(runes[:min(len(runes), limit-1)]) + "…"
+	if more || len(runes) > maxSummary {
+		return string(runes[:min(len(runes), maxSummary-1)]) + "…"
 	}
 	return line
 }

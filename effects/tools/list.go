@@ -8,9 +8,10 @@ import (
 	"path"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/basisagent/basis/effects"
 	"github.com/basisagent/basis/effects/tools/fence"
-	"github.com/bmatcuk/doublestar/v4"
 )
 
 // defaultLimit is how many lines ls, grep and glob give unless asked for more.
@@ -60,14 +61,16 @@ func (l *listing) remark(format string, a ...any) {
 
 // result is the head line, the lines and the remarks.
 func (l *listing) result(head string) effects.Result {
-	text := head + "\n" + l.out.String()
+	text := []string{head}
 	if l.lines == 0 {
-		text += l.empty + "\n"
+		text = append(text, l.empty)
+	} else {
+		text = append(text, strings.TrimSuffix(l.out.String(), "\n"))
 	}
 	for _, r := range l.remarks {
-		text += "[" + r + "]\n"
+		text = append(text, "["+r+"]")
 	}
-	return effects.Result{Output: strings.TrimSuffix(text, "\n")}
+	return effects.Result{Output: strings.Join(text, "\n")}
 }
 
 // notGit keeps a walk out of git's own directory.
@@ -157,7 +160,7 @@ func newGlob(f *fence.Fence) effects.Tool {
 				return failed(err)
 			}
 			l.remarks = append(l.remarks, remarks...)
-			return l.result("glob " + p.Shown + " /" + oneLine(pattern, maxSummary) + "/")
+			return l.result("glob " + p.Shown + " /" + oneLine(pattern) + "/")
 		},
 	})
 }

@@ -82,6 +82,10 @@ func isTargetRune(r rune) bool {
 func refuse(text string) error { return &problem{CodeInvalid, "spawn: " + text} }
 
 // spawn is the tool spawn.
+// commandKeep is how much of each stream is kept: both together fit what a
+// model is shown, so that no limit takes the end of a long output away.
+const commandKeep = maxOutput / 2
+
 type spawn struct {
 	tool
 	fence   *fence.Fence
@@ -163,6 +167,7 @@ func (s spawn) carryOut(ctx context.Context, input string, progress func(string)
 		Dir:      s.fence.Base(),
 		Env:      s.options.Env,
 		Timeout:  limit,
+		Keep:     commandKeep,
 		Progress: func(stream proc.Stream, line string) { progress(string(stream) + ": " + line) },
 	})
 	if err != nil {

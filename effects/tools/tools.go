@@ -139,7 +139,7 @@ const maxSummary = 120
 
 // summary is the one line for input that was judged.
 func (t tool) summary(a args) string {
-	return oneLine(t.spec.Name+" "+t.line(a), maxSummary)
+	return oneLine(t.spec.Name + " " + t.line(a))
 }
 
 // decode judges a call's input.

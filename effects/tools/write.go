@@ -165,6 +165,6 @@ func runEdit(ctx context.Context, f *fence.Fence, a args) effects.Result {
 	}
 	return effects.Result{
 		Output:  fmt.Sprintf("Replaced %d block(s) in %s", done.Count, p.Shown),
-		Summary: oneLine(fmt.Sprintf("edit %s (%d replaced, from line %d)", p.Shown, done.Count, done.FirstLine), maxSummary),
+		Summary: oneLine(fmt.Sprintf("edit %s (%d replaced, from line %d)", p.Shown, done.Count, done.FirstLine)),
 	}
 }

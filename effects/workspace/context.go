@@ -165,8 +165,8 @@ func (c Context) Files() []reducer.ContextFile {
 	return files
 }
 
-// Digest names a text by its content.
+// Digest names a text by its content: the first half of its SHA-256 in hex.
 func Digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return hex.EncodeToString(sum[:reducer.DigestSize])
 }

@@ -82,5 +82,5 @@ func describe(req provider.Request) reducer.RequestInfo {
 		data = []byte(err.Error()) // an Extra that is no JSON; the tour doesn't read it
 	}
 	sum := sha256.Sum256(data)
-	return reducer.RequestInfo{Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: len(data)}
+	return reducer.RequestInfo{Digest: hex.EncodeToString(sum[:reducer.DigestSize]), Size: len(data)}
 }

@@ -54,7 +54,7 @@ func collect(t *testing.T, m provider.Model, req provider.Request) provider.Answ
 	return a
 }
 
-func fails(t *testing.T, ctx context.Context, m provider.Model, req provider.Request) *provider.Error {
+func fails(ctx context.Context, t *testing.T, m provider.Model, req provider.Request) *provider.Error {
 	t.Helper()
 	_, err := provider.Collect(ctx, m, req)
 	var e *provider.Error
@@ -98,7 +98,7 @@ func TestToolRound(t *testing.T) {
 // PROV-6: without a key there is no header, and the server's own words surface.
 func TestNoKeyNoHeader(t *testing.T) {
 	server := providertest.Script(t, providertest.Fail(401, "unauthorized", "who are you?"))
-	e := fails(t, t.Context(), newChat(t, openai.Options{BaseURL: server.URL()}), hello())
+	e := fails(t.Context(), t, newChat(t, openai.Options{BaseURL: server.URL()}), hello())
 	if e.Kind != provider.KindAuth || !strings.Contains(e.Error(), "who are you?") {
 		t.Errorf("error = %v, want auth with the server's words", e)
 	}
@@ -133,7 +133,7 @@ func TestFR060SilenceIsNoticed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := providertest.Script(t, step)
 			m := newChat(t, openai.Options{BaseURL: server.URL(), IdleTimeout: 50 * time.Millisecond, HeaderTimeout: 50 * time.Millisecond})
-			if e := fails(t, t.Context(), m, hello()); e.Kind != provider.KindTimeout || !strings.Contains(e.Error(), "stalled") {
+			if e := fails(t.Context(), t, m, hello()); e.Kind != provider.KindTimeout || !strings.Contains(e.Error(), "stalled") {
 				t.Errorf("error = %v, want a timeout that says stalled", e)
 			}
 		})

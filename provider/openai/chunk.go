@@ -3,18 +3,23 @@ package openai
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/provider/internal/wirejson"
 	"github.com/basisagent/basis/reducer"
 )
 
-// answerLimit is how many bytes of text, reasoning and arguments one answer
-// may have; a server that sends more is broken or hostile.
-const answerLimit = 64 << 20
+// piecesLimit is how many calls, and how many reasoning details, one answer may
+// have, so that finding the one that a fragment continues stays cheap.
+const piecesLimit = 1024
 
-var errAnswerTooLong = errors.New("the answer is longer than 64 MiB")
+var (
+	errAnswerTooLong = errors.New("the answer is longer than 64 MiB")
+	errTooManyPieces = errors.New("the answer has more than 1024 calls or reasoning details")
+)
 
 // answer is what has arrived of a response.
 type answer struct {
@@ -25,7 +30,7 @@ type answer struct {
 	refusal   strings.Builder
 	reasoning strings.Builder
 	field     string // the member that the readable reasoning came in
-	textExtra members
+	textExtra wirejson.Members
 	details   details
 	calls     callList
 	other     [][]byte // content parts of unknown types
@@ -90,8 +95,11 @@ func (a *answer) chunk(data []byte) error {
 	if failed {
 		a.failure = bytes.Clone(data)
 	}
-	if a.size > answerLimit {
+	switch {
+	case a.size > wire.AnswerLimit:
 		return errAnswerTooLong
+	case len(a.calls) > piecesLimit, len(a.details) > piecesLimit:
+		return errTooManyPieces
 	}
 	return nil
 }
@@ -222,7 +230,7 @@ func (a *answer) apply() {
 		a.size += len(d.refusal)
 		a.send(provider.TextDelta{Text: string(d.refusal)})
 	}
-	a.textExtra.set("extra_content", d.extra)
+	a.textExtra.Set("extra_content", d.extra)
 	if len(d.calls) > 0 {
 		a.fragments(d.calls)
 	}
@@ -274,6 +282,9 @@ func (a *answer) fragments(raw []byte) {
 	c = wirejson.NewCursor(raw)
 	position := 0
 	c.Array(func() {
+		if len(a.calls) > piecesLimit {
+			return
+		}
 		f := readFragment(&c)
 		f.position, f.alone = position, n == 1
 		position++
@@ -286,16 +297,14 @@ func (a *answer) fragment(f fragment) {
 	c := a.calls.add(f)
 	a.size += len(f.args) + len(f.name) + len(f.id)
 	for _, m := range f.extra {
-		a.size += len(m.raw)
+		a.size += len(m.Raw)
 	}
 	a.send(provider.CallDelta{Name: c.name, Bytes: len(f.args)})
 }
 
 func (a *answer) began(t reducer.ItemType) {
-	for _, x := range a.order {
-		if x == t {
-			return
-		}
+	if slices.Contains(a.order, t) {
+		return
 	}
 	a.order = append(a.order, t)
 }

@@ -28,7 +28,7 @@ func TestRedirectKeepsTheKey(t *testing.T) {
 	}))
 	defer server.Close()
 	m := newChat(t, openai.Options{BaseURL: server.URL, Key: provider.NewSecret("sk-hush")})
-	e := fails(t, t.Context(), m, hello())
+	e := fails(t.Context(), t, m, hello())
 	if stolen.Load() || e.Kind != provider.KindBadResponse || !strings.Contains(e.Error(), thief.URL) || strings.Contains(e.Error(), "hush") {
 		t.Errorf("error = %v, followed %v, want a refusal that names the host", e, stolen.Load())
 	}
@@ -59,9 +59,9 @@ func TestRedirectOnTheSameHostIsFollowed(t *testing.T) {
 func TestErrorsHoldNoSecret(t *testing.T) {
 	s := providertest.Script(t, providertest.Fail(401, "invalid_api_key", "Incorrect API key provided: sk-hush-1"))
 	url := strings.Replace(s.URL(), "http://", "http://me:hush@", 1)
-	e := fails(t, t.Context(), newChat(t, openai.Options{BaseURL: url, Key: provider.NewSecret("sk-hush-1")}), hello())
+	e := fails(t.Context(), t, newChat(t, openai.Options{BaseURL: url, Key: provider.NewSecret("sk-hush-1")}), hello())
 	gone := newChat(t, openai.Options{BaseURL: "http://me:hush@127.0.0.1:1/", Key: provider.NewSecret("sk-hush-1")})
-	shown := fmt.Sprintf("%v %+v %v", e, e, fails(t, t.Context(), gone, hello()))
+	shown := fmt.Sprintf("%v %+v %v", e, e, fails(t.Context(), t, gone, hello()))
 	if strings.Contains(shown, "hush") {
 		t.Errorf("errors = %s, want no secret", shown)
 	}
@@ -100,7 +100,7 @@ func TestEffort(t *testing.T) {
 	m := newChat(t, openai.Options{BaseURL: s.URL()})
 	req := hello()
 	req.Effort = "huge"
-	if e := fails(t, t.Context(), m, req); e.Kind != provider.KindInvalid || !strings.Contains(e.Error(), "huge") || !strings.Contains(e.Error(), req.Model) || len(s.Requests()) != 0 {
+	if e := fails(t.Context(), t, m, req); e.Kind != provider.KindInvalid || !strings.Contains(e.Error(), "huge") || !strings.Contains(e.Error(), req.Model) || len(s.Requests()) != 0 {
 		t.Errorf("error = %v, want a refusal naming effort and model", e)
 	}
 	req.Effort = "xhigh"
@@ -176,18 +176,21 @@ func (p *pipe) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r, Request: req}, nil
 }
 
+const wordEvent = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\n\n"
+
+// comments writes one each half minute, and events without data between them.
+func comments(w io.Writer) {
+	for range 1000 {
+		<-time.After(30 * time.Second)
+		if _, err := io.WriteString(w, ": ping\n\ndata:\n\n"); err != nil {
+			return
+		}
+	}
+}
+
 // PROV-46: the default limits of silence, here and on the same machine. Inside
 // the bubble no goroutine may outlive the loop.
 func TestSilenceLimits(t *testing.T) {
-	const chunk = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\n\n"
-	comments := func(w io.Writer) {
-		for range 1000 {
-			<-time.After(30 * time.Second)
-			if _, err := io.WriteString(w, ": ping\n\n"); err != nil {
-				return
-			}
-		}
-	}
 	tests := []struct {
 		name, base string
 		headers    time.Duration
@@ -199,10 +202,10 @@ func TestSilenceLimits(t *testing.T) {
 		{"no data", "https://far.example/", time.Second, func(io.Writer) {}, 121 * time.Second},
 		{"no data, local", "http://127.0.0.1:1/", time.Second, func(io.Writer) {}, 601 * time.Second},
 		{"comments before data", "https://far.example/", 0, comments, 1000*30*time.Second + 120*time.Second},
-		{"comments after data", "https://far.example/", 0, func(w io.Writer) { _, _ = io.WriteString(w, chunk); comments(w) }, 120 * time.Second},
+		{"comments after data", "https://far.example/", 0, func(w io.Writer) { _, _ = io.WriteString(w, wordEvent); comments(w) }, 120 * time.Second},
 		{"slow data", "https://far.example/", 0, func(w io.Writer) {
 			for range 5 {
-				_, _ = io.WriteString(w, chunk)
+				_, _ = io.WriteString(w, wordEvent)
 				<-time.After(100 * time.Second)
 			}
 		}, 400*time.Second + 120*time.Second},
@@ -216,7 +219,7 @@ func TestSilenceLimits(t *testing.T) {
 					t.Fatal(err)
 				}
 				start := time.Now()
-				e := fails(t, t.Context(), m, hello())
+				e := fails(t.Context(), t, m, hello())
 				got := time.Since(start)
 				if p.done != nil {
 					<-p.done

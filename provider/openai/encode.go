@@ -5,10 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
-	"io"
+	"slices"
 	"strconv"
 
 	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/provider/internal/wirejson"
 	"github.com/basisagent/basis/reducer"
 )
@@ -23,6 +24,7 @@ type encoder struct {
 	sum      hash.Hash // over buf[:hashed]
 	hashed   int
 	ids      ids
+	source   reducer.Provenance
 	old      map[string]stored // messages of a former buf; only while rebuilding
 }
 
@@ -42,18 +44,6 @@ type stored struct {
 	bytes []byte
 }
 
-// body is one request ready to be sent. Its bytes stay valid for ever: the
-// encoder appends to its buffer, or takes another, but never writes into it.
-type body struct {
-	front []byte
-	back  string
-	info  reducer.RequestInfo
-}
-
-func (b body) reader() io.Reader {
-	return io.MultiReader(bytes.NewReader(b.front), bytes.NewReader([]byte(b.back)))
-}
-
 // params are the members of a request that the connection has learnt to send.
 type params struct {
 	source     reducer.Provenance
@@ -63,7 +53,7 @@ type params struct {
 }
 
 // encode makes the body of req.
-func (e *encoder) encode(req provider.Request, p params) (body, error) {
+func (e *encoder) encode(req provider.Request, p params) (wire.Body, error) {
 	head := appendHead(nil, req, p)
 	keep := 0
 	if bytes.Equal(head, e.head) {
@@ -75,7 +65,7 @@ func (e *encoder) encode(req provider.Request, p params) (body, error) {
 	for i := keep; i < len(req.Messages); i++ {
 		if err := e.message(req, p, i); err != nil {
 			e.sum = nil // start anew next time
-			return body{}, err
+			return wire.Body{}, err
 		}
 	}
 	e.old = nil
@@ -102,23 +92,20 @@ func (e *encoder) common(messages []provider.Message, p params) int {
 // restart begins a buffer with head and the first keep messages of the old
 // one. What else the old one holds is kept aside until the request is made.
 func (e *encoder) restart(head []byte, keep int, p params) {
-	sameModel := e.sum != nil && e.ids.nine == p.profile.nineIDs
 	old, segments := e.buf, e.segments
 	e.old = nil
-	if sameModel {
+	if e.sum != nil && e.source == p.source { // else what is opaque would go to another maker
 		e.old = make(map[string]stored, len(segments)-keep)
 		for _, s := range segments[keep:] {
 			e.old[s.key] = stored{s, old[s.start:s.end]}
 		}
 	}
-	end := len(head)
+	front := head
 	if keep > 0 {
-		end = segments[keep-1].end
-		e.buf = append([]byte(nil), old[:end]...)
-	} else {
-		e.buf = append([]byte(nil), head...)
+		front = old[:segments[keep-1].end]
 	}
-	e.head = head
+	e.buf = bytes.Clone(front)
+	e.head, e.source = head, p.source
 	e.segments = append([]segment(nil), segments[:keep]...)
 	e.sum, e.hashed = sha256.New(), 0
 	e.ids = ids{nine: p.profile.nineIDs, seen: make(map[string]bool)}
@@ -168,16 +155,16 @@ func (e *encoder) reusable(s segment, i int) (stored, bool) {
 }
 
 // finish hashes what is new and closes the body.
-func (e *encoder) finish() body {
+func (e *encoder) finish() wire.Body {
 	front := bytes.TrimSuffix(e.buf, []byte(","))
-	front = front[:len(front):len(front)]
+	front = slices.Clip(front)
 	e.sum.Write(front[e.hashed:])
 	e.hashed = len(front)
 	const back = "]}"
 	sum := cloneHash(e.sum, front)
 	sum.Write([]byte(back))
-	return body{front, back, reducer.RequestInfo{
-		Digest: "sha256:" + hex.EncodeToString(sum.Sum(nil)),
+	return wire.Body{Front: front, Back: back, Info: reducer.RequestInfo{
+		Digest: hex.EncodeToString(sum.Sum(nil)[:reducer.DigestSize]),
 		Size:   len(front) + len(back),
 	}}
 }
@@ -247,8 +234,8 @@ func appendTools(dst []byte, tools []provider.Tool) []byte {
 // loopStart is the index after the last user message: from there on the
 // model's calls are being answered.
 func loopStart(messages []provider.Message) int {
-	for i := len(messages) - 1; i >= 0; i-- {
-		if messages[i].Role == provider.RoleUser {
+	for i, message := range slices.Backward(messages) {
+		if message.Role == provider.RoleUser {
 			return i + 1
 		}
 	}

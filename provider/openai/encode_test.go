@@ -66,13 +66,13 @@ func encodeWith(t *testing.T, e *encoder, req provider.Request, pr profile) stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := io.ReadAll(b.reader())
+	data, err := io.ReadAll(b.Reader())
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(data)
-	if want := "sha256:" + hex.EncodeToString(sum[:]); b.info.Digest != want || b.info.Size != len(data) {
-		t.Errorf("info = %+v, want %s and %d bytes", b.info, want, len(data))
+	if want := hex.EncodeToString(sum[:reducer.DigestSize]); b.Info.Digest != want || b.Info.Size != len(data) {
+		t.Errorf("info = %+v, want %s and %d bytes", b.Info, want, len(data))
 	}
 	if err := providertest.CheckRequest(data); err != nil {
 		t.Errorf("CheckRequest(%s) = %v", data, err)
@@ -182,8 +182,13 @@ func TestFR064OpaqueGoesToItsMakerOnly(t *testing.T) {
 	if !strings.Contains(own, `"reasoning_details":`+details) || !strings.Contains(own, `"extra_content":{"google":{"thought_signature":"c2ln"}}`) {
 		t.Errorf("body = %s, want the opaque members as they came", own)
 	}
+	e := &encoder{}
+	if got := encodeWith(t, e, conversation("m1", made), profile{}); got != own {
+		t.Errorf("body = %s, want %s", got, own)
+	}
 	for _, foreign := range []string{
 		encodeOnce(t, conversation("m2", made)),
+		encodeWith(t, e, conversation("m2", made), profile{}), // after the maker's own
 		encodeOnce(t, provider.Request{Model: "m1", Messages: append(conversation("m1").Messages, provider.Message{
 			Key: "a", Role: provider.RoleAssistant, Items: []reducer.Item{thought, textItem("x")}, Source: reducer.Provenance{Provider: "other", Model: "m1", Wire: Wire},
 		})}),
@@ -191,6 +196,9 @@ func TestFR064OpaqueGoesToItsMakerOnly(t *testing.T) {
 		if strings.Contains(foreign, "c2ln") || strings.Contains(foreign, "reasoning") {
 			t.Errorf("body = %s, want nothing of another maker", foreign)
 		}
+	}
+	if got := encodeWith(t, e, conversation("m1", made), profile{}); got != own {
+		t.Errorf("body = %s, want the maker's own again", got)
 	}
 }
 
@@ -262,8 +270,8 @@ func TestEncodeIncrementally(t *testing.T) {
 	for i := range 20 {
 		check(grown)
 		b, _ := e.encode(grown, params{source: source("m")})
-		before = append(before, string(b.front))
-		if i > 0 && !strings.HasPrefix(string(b.front), before[i-1]) {
+		before = append(before, string(b.Front))
+		if i > 0 && !strings.HasPrefix(string(b.Front), before[i-1]) {
 			t.Fatalf("body %d does not begin with the one before it", i)
 		}
 		id := fmt.Sprint("c", i)
@@ -284,8 +292,8 @@ func TestEncodeIncrementally(t *testing.T) {
 	check(other)
 	other.Messages = nil
 	b, err := e.encode(other, params{source: source("m2")})
-	if err != nil || !json.Valid(append(append([]byte(nil), b.front...), b.back...)) {
-		t.Errorf("body without messages = %s%s, %v, want JSON", b.front, b.back, err)
+	if err != nil || !json.Valid(append(append([]byte(nil), b.Front...), b.Back...)) {
+		t.Errorf("body without messages = %s%s, %v, want JSON", b.Front, b.Back, err)
 	}
 	check(grown)
 }

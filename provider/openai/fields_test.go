@@ -102,7 +102,7 @@ func TestFR053FailuresAreErrors(t *testing.T) {
 		provider.KindOverflow: providertest.Fail(400, "x", "maximum context length is 10 tokens"),
 	} {
 		s := providertest.Script(t, step)
-		if e := fails(t, t.Context(), retrying(t, s, 5), hello()); e.Kind != want || len(s.Requests()) != 1 {
+		if e := fails(t.Context(), t, retrying(t, s, 5), hello()); e.Kind != want || len(s.Requests()) != 1 {
 			t.Errorf("error = %v after %d requests, want %s after one", e, len(s.Requests()), want)
 		}
 	}
@@ -146,7 +146,7 @@ func TestFR061CutStreams(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := providertest.NewServer(t, providertest.Options{Steps: []providertest.Step{step}, Repeat: true})
-			if e := fails(t, t.Context(), retrying(t, s, 2), hello()); e.Kind != provider.KindCut || e.Attempt != 3 || len(s.Requests()) != 3 {
+			if e := fails(t.Context(), t, retrying(t, s, 2), hello()); e.Kind != provider.KindCut || e.Attempt != 3 || len(s.Requests()) != 3 {
 				t.Errorf("error = %v of attempt %d, want stream_cut of the third", e, e.Attempt)
 			}
 		})
@@ -167,7 +167,7 @@ func TestFR062ErrorsInsideStreams(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := providertest.NewServer(t, providertest.Options{Steps: []providertest.Step{tt.step}, Repeat: true})
-		e := fails(t, t.Context(), retrying(t, s, 2), hello())
+		e := fails(t.Context(), t, retrying(t, s, 2), hello())
 		if e.Kind != tt.want || len(s.Requests()) != tt.requests {
 			t.Errorf("error = %v after %d requests, want %s after %d", e, len(s.Requests()), tt.want, tt.requests)
 		}
@@ -203,7 +203,7 @@ func TestFR059LongWaitUnderDeadline(t *testing.T) {
 	s := providertest.Script(t, step)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if e := fails(t, ctx, retrying(t, s, 5), hello()); !strings.Contains(e.Error(), "1h0m0s") {
+	if e := fails(ctx, t, retrying(t, s, 5), hello()); !strings.Contains(e.Error(), "1h0m0s") {
 		t.Errorf("error = %v, want it to name the wait", e)
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {

@@ -47,7 +47,7 @@ func request(messages ...provider.Message) provider.Request {
 	return provider.Request{Model: "test-model", System: "Be brief.", Messages: append([]provider.Message{first}, messages...)}
 }
 
-func failure(t *testing.T, ctx context.Context, m provider.Model) *provider.Error {
+func failure(ctx context.Context, t *testing.T, m provider.Model) *provider.Error {
 	t.Helper()
 	_, err := provider.Collect(ctx, m, request())
 	var e *provider.Error
@@ -173,7 +173,7 @@ func (c conformance) statuses(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tt.step.Status, " ", tt.want), func(t *testing.T) {
 			s := Script(t, tt.step)
-			e := failure(t, t.Context(), c.newModel(s.URL()))
+			e := failure(t.Context(), t, c.newModel(s.URL()))
 			if e.Kind != tt.want || e.Status != tt.step.Status || !strings.Contains(e.Error(), "the words") {
 				t.Errorf("error = %v, want %s with the server's words", e, tt.want)
 			}
@@ -187,7 +187,7 @@ func (c conformance) statuses(t *testing.T) {
 func (c conformance) retryAfter(t *testing.T) {
 	step := Fail(http.StatusTooManyRequests, "rate_limit", "slow down")
 	step.Header = map[string]string{"Retry-After": "7"}
-	if e := failure(t, t.Context(), c.newModel(Script(t, step).URL())); e.RetryAfter != 7*time.Second {
+	if e := failure(t.Context(), t, c.newModel(Script(t, step).URL())); e.RetryAfter != 7*time.Second {
 		t.Errorf("RetryAfter = %v, want 7s", e.RetryAfter)
 	}
 }
@@ -198,7 +198,7 @@ func (c conformance) cutFrames(t *testing.T) {
 	for n := 1; n <= len(whole.frames("m", func() string { return "x" })); n++ {
 		step := whole
 		step.CutFrames = n
-		e := failure(t, t.Context(), c.newModel(Script(t, step).URL()))
+		e := failure(t.Context(), t, c.newModel(Script(t, step).URL()))
 		if e.Kind != provider.KindCut || !strings.HasPrefix("one two three", e.Partial) {
 			t.Errorf("after %d events: error = %v, partial %q, want stream_cut", n, e, e.Partial)
 		}
@@ -207,7 +207,7 @@ func (c conformance) cutFrames(t *testing.T) {
 
 func (c conformance) cutBytes(t *testing.T) {
 	for n := 1; n < 400; n += 37 {
-		e := failure(t, t.Context(), c.newModel(Script(t, Step{Text: "one two three", Deltas: 3, CutBytes: n}).URL()))
+		e := failure(t.Context(), t, c.newModel(Script(t, Step{Text: "one two three", Deltas: 3, CutBytes: n}).URL()))
 		if e.Kind != provider.KindCut {
 			t.Errorf("after %d bytes: error = %v, want stream_cut", n, e)
 		}
@@ -216,7 +216,7 @@ func (c conformance) cutBytes(t *testing.T) {
 
 func (c conformance) garbage(t *testing.T) {
 	for _, body := range []string{"<html><title>Log in</title></html>", `{"hello":"world"}`, "data: {broken\n\n", "data: \x00\x01\n\n"} {
-		e := failure(t, t.Context(), c.newModel(Script(t, Step{Body: body, Header: map[string]string{"Content-Type": "text/html"}}).URL()))
+		e := failure(t.Context(), t, c.newModel(Script(t, Step{Body: body, Header: map[string]string{"Content-Type": "text/html"}}).URL()))
 		if e.Kind != provider.KindBadResponse {
 			t.Errorf("body %q: error = %v, want bad_response", body, e)
 		}
@@ -244,7 +244,7 @@ func (c conformance) cancel(t *testing.T) {
 				}
 				cancel(cause)
 			})
-			e := failure(t, ctx, c.newModel(s.URL()))
+			e := failure(ctx, t, c.newModel(s.URL()))
 			if e.Kind != provider.KindCancelled || !errors.Is(e, cause) {
 				t.Errorf("error = %v, want cancelled by its cause", e)
 			}
@@ -272,7 +272,7 @@ func (c conformance) noServer(t *testing.T) {
 	s := NewServer(t, Options{})
 	url := s.URL()
 	s.http.Close()
-	if e := failure(t, t.Context(), c.newModel(url)); e.Kind != provider.KindNetwork {
+	if e := failure(t.Context(), t, c.newModel(url)); e.Kind != provider.KindNetwork {
 		t.Errorf("error = %v, want network", e)
 	}
 }

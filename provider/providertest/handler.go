@@ -22,6 +22,9 @@ type Options struct {
 	// Models are the ids that GET /v1/models lists, oldest first; none is one
 	// model named test-model.
 	Models []string
+	// KeepBodies is how many of the newest bodies Requests still has; 0 is all.
+	// A long run's requests grow with the square of its rounds.
+	KeepBodies int
 	// Lenient takes requests that CheckRequest refuses.
 	Lenient bool
 }
@@ -154,6 +157,9 @@ func (h *Handler) record(r *http.Request, body []byte) Request {
 	defer h.mu.Unlock()
 	req := Request{N: len(h.requests) + 1, Path: r.URL.Path, Header: r.Header.Clone(), Body: body}
 	h.requests = append(h.requests, req)
+	if keep := h.opts.KeepBodies; keep > 0 && len(h.requests) > keep {
+		h.requests[len(h.requests)-1-keep].Body = nil
+	}
 	close(h.changed)
 	h.changed = make(chan struct{})
 	return req

@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 )
@@ -10,7 +11,7 @@ type Request struct {
 	N      int // from 1
 	Path   string
 	Header http.Header
-	Body   []byte
+	Body   []byte // nil if the server was told to forget it
 }
 
 // Message is one message of a request in the parts that tests look at.
@@ -22,13 +23,26 @@ type Message struct {
 	CallID string // of a tool message
 }
 
-// Model is the model asked for.
+// Model is the model asked for. It reads no more of the body than it must.
 func (r Request) Model() string {
-	var body struct {
-		Model string `json:"model"`
+	dec := json.NewDecoder(bytes.NewReader(r.Body))
+	if _, err := dec.Token(); err != nil {
+		return ""
 	}
-	_ = json.Unmarshal(r.Body, &body)
-	return body.Model
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return ""
+		}
+		var value any
+		if err := dec.Decode(&value); err != nil {
+			return ""
+		}
+		if name, ok := value.(string); ok && key == "model" {
+			return name
+		}
+	}
+	return ""
 }
 
 // Tools are the names of the tools offered, in order.

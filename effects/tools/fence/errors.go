@@ -47,7 +47,7 @@ func (f *Fence) fault(p Place, op string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		e.Code, e.Reason = CodeNotFound, "does not exist"
-		if _, serr := statDir(p.Root); serr != nil {
+		if serr := checkDir(p.Root); serr != nil {
 			e.Reason = "cannot be reached, because the directory " + p.Root + " does not exist"
 		}
 	case errors.Is(err, fs.ErrPermission):

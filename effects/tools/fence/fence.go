@@ -2,7 +2,6 @@ package fence
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -49,7 +48,7 @@ func New(o Options) (*Fence, error) {
 	if base, err = canonical(base); err != nil {
 		return nil, fmt.Errorf("resolve working directory %s: %w", o.Base, err)
 	}
-	if _, err := statDir(base); err != nil {
+	if err := checkDir(base); err != nil {
 		return nil, err
 	}
 	f := &Fence{base: base}
@@ -76,16 +75,16 @@ func roots(base string, more []string) ([]string, error) {
 	return all, nil
 }
 
-// statDir returns what is known of a directory, or an error that names it.
-func statDir(dir string) (fs.FileInfo, error) {
+// checkDir fails, naming it, for what is not a directory.
+func checkDir(dir string) error {
 	fi, err := os.Stat(dir)
 	if err != nil {
-		return nil, fmt.Errorf("find directory %s: %w", dir, err)
+		return fmt.Errorf("find directory %s: %w", dir, err)
 	}
 	if !fi.IsDir() {
-		return nil, fmt.Errorf("%s is not a directory", dir)
+		return fmt.Errorf("%s is not a directory", dir)
 	}
-	return fi, nil
+	return nil
 }
 
 // Base returns the canonical working directory.
