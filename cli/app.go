@@ -78,6 +78,12 @@ func shorthand(args []string) []string {
 		return args
 	}
 	first := args[1]
+	switch first {
+	case "-h", "--help":
+		return append([]string{args[0], "help"}, args[2:]...)
+	case "-V", "--version":
+		return []string{args[0], "version"}
+	}
 	if slices.Contains(reserved(), first) || slices.Contains(args[len(args)-1:], completionFlag) {
 		return args
 	}
@@ -94,8 +100,7 @@ func absent() []string { return []string{"send", "ask", "inbox", "serve", "__dae
 // reserved are the first words that are never a prompt.
 func reserved() []string {
 	return append(absent(),
-		"spawn", "run", "list", "wait", "watch", "cancel", "fingerprint", "replay", "verify", "version", "completion", "help",
-		"-h", "--help", "-V", "--version")
+		"spawn", "run", "list", "wait", "watch", "cancel", "fingerprint", "replay", "verify", "version", "completion", "help")
 }
 
 func (a *app) root() *cli.Command {

@@ -97,11 +97,8 @@ func examples(name string) string {
 	return ""
 }
 
-// helpOf is the help of one command, or of the whole program.
+// helpOf is the help of one command.
 func helpOf(c *cli.Command) string {
-	if c.Root() == c {
-		return rootHelp
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n\nusage:\n  %s [flags]\n", c.Name, c.Usage, synopsis(c.Name))
 	if c.Name == "spawn" {

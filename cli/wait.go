@@ -152,6 +152,9 @@ func (a *app) wait(ctx context.Context, c *cli.Command, h *basis.Home, ref basis
 			a.con.begin()
 		}
 	}
+	if !v.json && h.Held(ref) {
+		a.con.say("basis: another process drives this task; waiting for its end")
+	}
 	out, err := h.Wait(ctx, ref, d)
 	out.Ref = ref
 	return a.outcome(h, v, out, err, timeout)

@@ -35,6 +35,7 @@ func signals() (ctx context.Context, done func()) {
 		seen := false
 		for s := range got {
 			if seen {
+				killCommands()
 				os.Exit(128 + number(s))
 			}
 			seen = true
