@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,4 +39,10 @@ func countOpaque(item reducer.Item, count map[string]int) {
 	case extra.Type == "redacted_thinking", extra.Type == "compaction", extra.Type == "fallback":
 		count[extra.Type]++
 	}
+}
+
+// TestRecordings does the same with the streams of this repository, each one a
+// trap of this wire.
+func TestRecordings(t *testing.T) {
+	wiretest.Recordings(t, filepath.Join("testdata", "streams"), vendor)
 }
