@@ -13,7 +13,7 @@ import (
 )
 
 // Wire is the name of this wire in a [reducer.Provenance].
-const Wire = "anthropic-messages"
+const Wire = provider.WireMessages
 
 // blocksLimit is how many blocks one answer may have.
 const blocksLimit = 4096

@@ -11,7 +11,7 @@ import (
 )
 
 // Wire is the name of this wire in a [reducer.Provenance].
-const Wire = "openai-chat"
+const Wire = provider.WireChat
 
 // Response is what a server sent, ready to be decoded.
 type Response = wire.Response

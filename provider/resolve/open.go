@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/anthropic"
 	"github.com/basisagent/basis/provider/demo"
 	"github.com/basisagent/basis/provider/openai"
 )
@@ -30,6 +31,13 @@ type Options struct {
 func Open(c provider.Choice, o Options) (Model, error) {
 	if c.Provider == provider.Demo {
 		return demo.New(), nil
+	}
+	if c.Wire == provider.WireMessages {
+		return anthropic.New(anthropic.Options{
+			BaseURL: c.BaseURL, Key: c.Key, Provider: c.Provider,
+			HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout,
+			UserAgent: o.UserAgent, Transport: o.Transport, Now: o.Now,
+		})
 	}
 	return openai.New(openai.Options{
 		BaseURL: c.BaseURL, Key: c.Key, Provider: c.Provider,
