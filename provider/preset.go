@@ -10,8 +10,9 @@ const Demo = "demo"
 
 // The wires that are spoken, by the names that a [reducer.Provenance] has.
 const (
-	WireChat     = "openai-chat"
-	WireMessages = "anthropic-messages"
+	WireChat      = "openai-chat"
+	WireMessages  = "anthropic-messages"
+	WireResponses = "openai-responses"
 )
 
 // Preset is a provider known by name.
