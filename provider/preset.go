@@ -33,7 +33,7 @@ func Presets() []Preset {
 			Name: "anthropic", Wire: WireMessages, BaseURL: "https://api.anthropic.com/",
 			BaseVar: "ANTHROPIC_BASE_URL", KeyVar: "ANTHROPIC_API_KEY",
 		},
-		{Name: "openai", Wire: WireChat, BaseURL: "https://api.openai.com/", KeyVar: "OPENAI_API_KEY"},
+		{Name: "openai", Wire: WireResponses, BaseURL: "https://api.openai.com/", KeyVar: "OPENAI_API_KEY"},
 		{
 			Name: "gemini", Wire: WireChat, BaseURL: "https://generativelanguage.googleapis.com/", KeyVar: "GEMINI_API_KEY",
 			Instead: "https://generativelanguage.googleapis.com/v1beta/openai/",

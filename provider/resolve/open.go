@@ -8,6 +8,7 @@ import (
 	"github.com/basisagent/basis/provider/anthropic"
 	"github.com/basisagent/basis/provider/demo"
 	"github.com/basisagent/basis/provider/openai"
+	"github.com/basisagent/basis/provider/openai/responses"
 )
 
 // Model is a model that can also list what its server offers.
@@ -32,7 +33,14 @@ func Open(c provider.Choice, o Options) (Model, error) {
 	if c.Provider == provider.Demo {
 		return demo.New(), nil
 	}
-	if c.Wire == provider.WireMessages {
+	switch c.Wire {
+	case provider.WireResponses:
+		return responses.New(responses.Options{
+			BaseURL: c.BaseURL, Key: c.Key, Provider: c.Provider,
+			HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout,
+			UserAgent: o.UserAgent, Transport: o.Transport, Now: o.Now,
+		})
+	case provider.WireMessages:
 		return anthropic.New(anthropic.Options{
 			BaseURL: c.BaseURL, Key: c.Key, Provider: c.Provider,
 			HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout,

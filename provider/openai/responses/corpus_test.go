@@ -2,6 +2,7 @@ package responses
 
 import (
 	"bytes"
+	"path/filepath"
 	"testing"
 
 	"github.com/basisagent/basis/provider"
@@ -25,4 +26,10 @@ func countOpaque(item reducer.Item, count map[string]int) {
 	if item.Type == reducer.ItemReasoning && bytes.Contains(item.Extra, []byte(`"encrypted_content":"`)) {
 		count["encrypted_content"]++
 	}
+}
+
+// TestRecordings does the same with the streams of this repository, each one a
+// trap of this wire.
+func TestRecordings(t *testing.T) {
+	wiretest.Recordings(t, filepath.Join("testdata", "streams"), vendor)
 }
