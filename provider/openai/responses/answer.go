@@ -3,6 +3,7 @@ package responses
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/basisagent/basis/provider"
@@ -148,9 +149,9 @@ func (a *answer) grow(e event) {
 
 // at is the item of that index; one that was never announced begins here.
 func (a *answer) at(index int64) *output {
-	for i := len(a.outputs) - 1; i >= 0; i-- {
-		if a.outputs[i].index == index {
-			return a.outputs[i]
+	for _, v := range slices.Backward(a.outputs) {
+		if v.index == index {
+			return v
 		}
 	}
 	o := &output{index: index}
