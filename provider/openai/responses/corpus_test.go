@@ -5,15 +5,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/basisagent/basis/provider"
-	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/provider/internal/wiretest"
 	"github.com/basisagent/basis/reducer"
 )
 
 var vendor = wiretest.Vendor{
-	New:    func(emit func(provider.Chunk) bool) wire.Answer { return &answer{emit: emit} },
-	Opaque: countOpaque,
+	Inspect: Inspect,
+	Opaque:  countOpaque,
 }
 
 // TestCorpus reads recorded responses of several servers, each whole and cut in
