@@ -112,7 +112,7 @@ func TestAdmitNothing(t *testing.T) {
 	b.refused(prompt("m1"), "the agent has ended")
 }
 
-// What comes by itself is judged by who it is for.
+// JRN-38: what comes by itself is judged by who it is for, and taken once.
 func TestAdmitUnasked(t *testing.T) {
 	task, session, sub := newBench(t, AgentCreated{}), newBench(t, AgentCreated{Kind: KindSession}), newBench(t, AgentCreated{Kind: KindSubagent})
 

@@ -154,7 +154,7 @@ func TestBoundPassed(t *testing.T) {
 	b.wantSaid("the inbox", b.sees(InboxClosed{}), "task.ended failed deadline")
 }
 
-// What an attach finds running is lost where it may have happened, and goes on
+// JRN-36: what an attach finds running is lost where it may have happened, and goes on
 // where it changes nothing; nothing is started before the workspace is open.
 func TestOrphans(t *testing.T) {
 	b := newBench(t, AgentCreated{})
@@ -257,7 +257,8 @@ func TestSessions(t *testing.T) {
 	b.wantSaid("the close", b.sees(InboxClosed{By: "client"}), "message.answered m5 cancelled, task.ended closed")
 }
 
-// Apply is total: events that make no sense change nothing.
+// JRN-17: Apply is total: events that make no sense change nothing, and a note
+// never does.
 func TestApplyIgnoresNonsense(t *testing.T) {
 	b := newBench(t, AgentCreated{})
 	before, _ := encodeJSON(b.s)
