@@ -81,9 +81,9 @@ func (b *bench) batch() string {
 	return numbers
 }
 
-// TOOL-6: a read that no hook matches starts without a review; everything else
+// TOOL-6, TOOL-8: a read that no hook matches starts without a review; everything else
 // is reviewed when its lane is reached, and runs with the input that the review
-// left.
+// left; its class and its lane stay what they were when the model asked.
 func TestReview(t *testing.T) {
 	b := newBench(t, AgentCreated{})
 	b.wantSaid("the answer", b.sees(b.answer("guarded", "read", "edit")), "started c2")
@@ -91,8 +91,8 @@ func TestReview(t *testing.T) {
 	review := b.reviewed(1)
 	review.Input = T(`{"rewritten":true}`)
 	b.wantSaid("the review", b.sees(review), "started c1")
-	if c, _ := b.s.Call(b.call(1)); c.Args.String() != `{"rewritten":true}` {
-		t.Errorf("input after the review = %s, want the rewritten one", c.Args)
+	if c, _ := b.s.Call(b.call(1)); c.Args.String() != `{"rewritten":true}` || c.Class != ClassNone || c.Lane != LaneParallel {
+		t.Errorf("call after the review = %+v, want the rewritten input and no other change", c)
 	}
 	b.sees(b.settled(2))
 	b.wantSaid("the real result", b.sees(b.settled(1)), "")

@@ -95,6 +95,43 @@ func TestCancelledTurn(t *testing.T) {
 	b.wantSaid("the inbox", b.sees(InboxClosed{}), "task.ended cancelled")
 }
 
+// A turn that is ending waits for the hooks of a result that is there.
+func TestEndingWaitsForHooks(t *testing.T) {
+	b := newBench(t, AgentCreated{})
+	b.sees(b.answer("guarded"))
+	b.sees(b.reviewed(1), b.settled(1))
+	b.wantSaid("a cancel", b.sees(CancelRequested{Scope: "task"}), "")
+	b.wantOwed("a cancel", "post r1.c1 (cancelled)")
+	last := HookAnswered{Call: b.call(1), Event: "post", Last: true, Withheld: true}
+	b.wantSaid("the hook", b.sees(last), "turn.ended cancelled")
+}
+
+// Child tasks are driven when the task would end, and are unwanted where it
+// ends badly.
+func TestChildTasksAreUnwanted(t *testing.T) {
+	tests := map[string]struct {
+		sees Event
+		want string
+	}{
+		"a success": {nil, "task k/1"},
+		"a failure": {RoundFailed{Round: "r1", Kind: "auth"}, "task k/1 (failed)"},
+		"a cancel":  {CancelRequested{Scope: "task"}, "task k/1 (cancelled)"},
+		"a bound":   {BoundPassed{Bound: BoundDeadline, By: "clock"}, "task k/1 (deadline)"},
+	}
+	for name, tt := range tests {
+		b := newBench(t, AgentCreated{DeadlineMS: 1})
+		b.sees(ChildSpawned{Task: "k/1"})
+		if _, failure := tt.sees.(RoundFailed); !failure {
+			b.sees(b.answer())
+			b.wantOwed(name, "task k/1")
+		}
+		if tt.sees != nil {
+			b.sees(tt.sees)
+		}
+		b.wantOwed(name, tt.want)
+	}
+}
+
 // A cancelled delegation that had a child ends with it; one without never was.
 func TestCancelledDelegations(t *testing.T) {
 	b := newBench(t, AgentCreated{})
