@@ -134,7 +134,15 @@ func TestChildTasksAreUnwanted(t *testing.T) {
 
 // A cancelled delegation that had a child ends with it; one without never was.
 func TestCancelledDelegations(t *testing.T) {
-	b := newBench(t, AgentCreated{})
+	b := newBench(t, AgentCreated{}) // what is left after a crash needs no workspace to be ended
+	b.sees(b.answer("child"))
+	b.sees(b.reviewed(1))
+	b.attach()
+	b.wantOwed("an attach", "open, child 1")
+	b.sees(CancelRequested{Scope: "task"})
+	b.wantOwed("a cancel after it", "child 1 (cancelled)")
+
+	b = newBench(t, AgentCreated{})
 	b.sees(b.answer("child"))
 	b.sees(b.reviewed(1))
 	b.sees(CancelRequested{Scope: "task"})

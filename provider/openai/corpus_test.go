@@ -67,6 +67,8 @@ func TestCorpus(t *testing.T) {
 
 // TestRecordings does the same with the streams of this repository, each one a
 // trap that some server has laid.
+//
+// PROV-26 PROV-27 PROV-28 PROV-29 PROV-31 PROV-32 PROV-39
 func TestRecordings(t *testing.T) { checkRecordings(t, filepath.Join("testdata", "streams")) }
 
 func checkRecordings(t *testing.T, dir string) {
