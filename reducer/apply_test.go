@@ -38,6 +38,25 @@ func TestOpeningsShareBodies(t *testing.T) {
 	}
 }
 
+// A task begins with its prompt; without one, and in a session, the first turn
+// waits for a message.
+func TestFirstPrompt(t *testing.T) {
+	words := []Part{{Type: PartText, Text: T("go")}}
+	for _, tt := range []struct {
+		created AgentCreated
+		want    int
+	}{
+		{AgentCreated{Kind: KindTask, Prompt: words}, 1},
+		{AgentCreated{Kind: KindSubagent, Prompt: words}, 1},
+		{AgentCreated{Kind: KindTask}, 0},
+		{AgentCreated{Kind: KindSession, Prompt: words}, 0},
+	} {
+		if got := len(Apply(State{}, tt.created).Queue); got != tt.want {
+			t.Errorf("Apply(%s with %d parts) queues %d, want %d", tt.created.Kind, len(tt.created.Prompt), got, tt.want)
+		}
+	}
+}
+
 // A session is changed member by member, from its next round on.
 func TestSessionConfigured(t *testing.T) {
 	b := newBench(t, AgentCreated{Kind: KindSession, Options: Options{Model: "m", Effort: "low", Approve: ApproveNever}})
