@@ -43,10 +43,12 @@ func TestFinalAnswers(t *testing.T) {
 			t.Errorf("%s %q: decided %q with error %q, want a failure saying %q", tt.stop, tt.text, said, b.s.Last.Error, tt.says)
 		}
 	}
-	b := newBench(t, AgentCreated{})
-	e := b.answer()
-	e.Stop = StopPause
-	b.wantSaid("a pause", b.sees(e), "round.started r2")
+	b := newBench(t, AgentCreated{}) // pauses go on, and are no answers that could not be acted on
+	for i := range 2 * MaxCutAnswers {
+		e := b.answer()
+		e.Stop = StopPause
+		b.wantSaid("a pause", b.sees(e), "round.started "+roundID(i+2))
+	}
 }
 
 // A graceful stop lets the calls of the round run, and ends the turn well.
