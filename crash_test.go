@@ -346,7 +346,7 @@ func (l *life) check(name string) {
 // task ends with the same answer, each call has one result, and no call with
 // effects ran twice. (FR-004: other harnesses ran the interrupted command
 // again. FR-005: two recovery paths each closed the same call.)
-func TestKilledAfterEveryRecord(t *testing.T) {
+func TestFR004FR005KilledAfterEveryRecord(t *testing.T) {
 	whole := everything(t)
 	if err := whole.attach(t.Context()); err != nil {
 		t.Fatalf("%v\n%s", err, whole.dump())
