@@ -23,6 +23,7 @@ type attachment struct {
 	writer       *journal.Writer
 	conversation *fileLock
 	first        []reducer.Entry // what the attach recorded
+	born         time.Time       // when the agent was made
 	warnings     []string
 }
 
@@ -56,7 +57,7 @@ func (h *Home) attach(ref Ref, build func(*journal.Writer) (Performer, bool)) (*
 		}
 		return nil, err
 	}
-	a := &attachment{run: r, ref: ref, writer: w, conversation: conversation}
+	a := &attachment{run: r, ref: ref, writer: w, conversation: conversation, born: f.born}
 	a.adopt(w, f)
 	for _, recorded := range f.taken {
 		recorded()
@@ -81,17 +82,8 @@ func (a *attachment) adopt(w *journal.Writer, f *fold) {
 // resume folds the records and gathers the attach commit: the attach, what the
 // rules make of it, and what is due from outside.
 func (h *Home) resume(f *fold, rec journal.Recovery) ([]journal.Draft, error) {
-	for e, err := range projections.Entries(rec.Records()) {
-		if err != nil {
-			return nil, newerKind(f.state.Program, err)
-		}
-		f.state = reducer.Apply(f.state, e.Event)
-	}
-	switch {
-	case f.state.Ended():
-		return nil, errEnded
-	case f.state.Rules > reducer.RulesVersion:
-		return nil, &NewerError{Program: f.state.Program, Detail: fmt.Sprintf("rules version %d", f.state.Rules)}
+	if err := f.replay(rec); err != nil {
+		return nil, err
 	}
 	due, err := f.r.inbox.sweep()
 	if err != nil {
@@ -99,6 +91,26 @@ func (h *Home) resume(f *fold, rec journal.Recovery) ([]journal.Draft, error) {
 	}
 	f.attach(due, h.o.Now().UnixMilli())
 	return projections.Drafts(f.events...)
+}
+
+// replay folds what the journal holds, and says why it must not be gone on with.
+func (f *fold) replay(rec journal.Recovery) error {
+	for e, err := range projections.Entries(rec.Records()) {
+		if err != nil {
+			return newerKind(f.state.Program, err)
+		}
+		if f.born.IsZero() {
+			f.born = e.Time
+		}
+		f.state = reducer.Apply(f.state, e.Event)
+	}
+	switch {
+	case f.state.Ended():
+		return errEnded
+	case f.state.Rules > reducer.RulesVersion:
+		return &NewerError{Program: f.state.Program, Detail: fmt.Sprintf("rules version %d", f.state.Rules)}
+	}
+	return nil
 }
 
 // attach records the attach, what the rules make of it, and what is due from
@@ -132,10 +144,10 @@ func (h *Home) begin(spec Spec, build func(*journal.Writer) (Performer, bool)) (
 	f.decide()
 	w, err := h.create(m, f.events...)
 	if err != nil {
-		m.conversation.release()
+		m.abandon()
 		return nil, err
 	}
-	a := &attachment{run: r, ref: m.ref, writer: w, conversation: m.conversation}
+	a := &attachment{run: r, ref: m.ref, writer: w, conversation: m.conversation, born: h.o.Now()}
 	a.adopt(w, f)
 	r.performer, r.askable = build(w)
 	return a, nil

@@ -15,8 +15,8 @@ import (
 	"github.com/basisagent/basis/reducer"
 )
 
-// newHome is a data root whose tasks ask no model.
-func newHome(t *testing.T) (*Home, Spec) {
+// demoHome is a data root whose tasks ask no model.
+func demoHome(t *testing.T) (*Home, Spec) {
 	t.Helper()
 	h, err := Open(Options{Dir: t.TempDir(), Getenv: func(string) string { return "" }, Environ: func() []string { return nil }, MinFree: -1})
 	if err != nil {
@@ -47,7 +47,7 @@ func TestNewerJournalIsNotContinued(t *testing.T) {
 		"an unknown type": {Type: "future.happened", Data: []byte(`{}`)},
 		"newer rules":     {Type: "agent.attached", Data: fmt.Appendf(nil, attached, reducer.RulesVersion+1)},
 	} {
-		h, spec := newHome(t)
+		h, spec := demoHome(t)
 		ref, err := h.Spawn(spec)
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestNewerJournalIsNotContinued(t *testing.T) {
 // JRN-3, JRN-39: the terminal record's copy names the last record and its link,
 // and comes back from the journal as it was.
 func TestTerminalFileIsACopy(t *testing.T) {
-	h, spec := newHome(t)
+	h, spec := demoHome(t)
 	out, err := h.Run(t.Context(), spec, Drive{})
 	if err != nil {
 		t.Fatalf("Run = %v, want nil", err)
@@ -178,7 +178,7 @@ func TestSpool(t *testing.T) {
 // JRN-38, JRN-108: a message whose file could not be removed is not recorded a
 // second time by whoever attaches next.
 func TestMessageIsTakenOnce(t *testing.T) {
-	h, spec := newHome(t)
+	h, spec := demoHome(t)
 	ref, err := h.Spawn(spec)
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func TestMessageIsTakenOnce(t *testing.T) {
 
 // JRN-38: attaching again and again adds nothing but agent.attached.
 func TestAttachIsIdempotent(t *testing.T) {
-	h, spec := newHome(t)
+	h, spec := demoHome(t)
 	ref, err := h.Spawn(spec)
 	if err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func kindsOf(t *testing.T, h *Home, ref Ref) map[string]int {
 // JRN-110: once a task has ended nothing is accepted, and nothing follows its
 // last record.
 func TestNothingFollowsTheEnd(t *testing.T) {
-	h, spec := newHome(t)
+	h, spec := demoHome(t)
 	out, err := h.Run(t.Context(), spec, Drive{})
 	if err != nil {
 		t.Fatal(err)

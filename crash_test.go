@@ -34,7 +34,11 @@ func (d *disk) append(events ...reducer.Event) ([]reducer.Entry, error) {
 	for _, e := range events {
 		kinds = append(kinds, reducer.KindOf(e))
 	}
-	d.commits = append(d.commits, kinds)
+	landed := len(kinds)
+	if d.left >= 0 {
+		landed = min(landed, d.left)
+	}
+	d.commits = append(d.commits, kinds[:landed])
 	if d.left >= 0 && len(events) > d.left {
 		d.memoryStore.append(events[:d.left]...)
 		d.left = 0
@@ -157,6 +161,7 @@ type life struct {
 	heap  *heap
 	inbox *memorySpool
 	model provider.Model
+	asked effects.Approver               // nil says yes
 	nowMS int64                          // what the clock says at an attach
 	seen  func(records int, stop func()) // called after each commit of a run
 }
@@ -233,8 +238,12 @@ func (l *life) performer() *effects.Performer {
 		tool("edit", reducer.ClassState, reducer.LaneExclusive),
 		tool("spawn", reducer.ClassProcess, reducer.LaneExclusive),
 	}
+	var asked effects.Approver = yes{}
+	if l.asked != nil {
+		asked = l.asked
+	}
 	return effects.NewPerformer(effects.Options{
-		Blobs: l.heap, Approver: yes{},
+		Blobs: l.heap, Approver: asked,
 		Open: func(context.Context, reducer.State) (effects.Workspace, error) {
 			opened := reducer.WorkspaceOpened{Provider: "p", Model: "m", Wire: "w", SystemDigest: "s", System: reducer.T("sys")}
 			return effects.Workspace{Opened: opened, Model: l.model, Tools: tools}, nil

@@ -1,62 +1,73 @@
-package projections_test
+package projections
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
+	"errors"
+	"iter"
+	"reflect"
 	"testing"
 
 	"github.com/basisagent/basis/journal"
-	"github.com/basisagent/basis/projections"
 	"github.com/basisagent/basis/reducer"
 )
 
-// JRN-47: a salvaged journal can be folded, and its last event says what of
-// the damaged one is missing.
-func TestSalvagedJournalFolds(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "a")
-	o := journal.Options{MinFree: -1}
-	drafts, err := projections.Drafts(
-		reducer.AgentCreated{Kind: reducer.KindTask, ID: "a", Conversation: "a"},
-		reducer.AgentAttached{Gen: 2, Rules: reducer.RulesVersion, Program: "p"},
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := journal.Create(dir, o, drafts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Append(journal.Draft{Type: "note.text", Data: []byte(`{"n":1}`)}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(dir, journal.JournalFile)
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := bytes.Index(b, []byte(`"rules":`))
-	b[at+1] = 'R'
-	if err := os.WriteFile(name, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	saved, err := journal.Salvage(dir, dir+".new", o)
-	if err != nil {
-		t.Fatalf("Salvage = %v, want nil", err)
-	}
-	defer saved.Close()
-	var last reducer.Event
-	for e, err := range projections.Entries(journal.Read(dir+".new", 0)) {
-		if err != nil {
-			t.Fatalf("Entries = %v, want every record decoded", err)
+// records is a source that may end in an error.
+func records(err error, all ...journal.Record) iter.Seq2[journal.Record, error] {
+	return func(yield func(journal.Record, error) bool) {
+		for _, r := range all {
+			if !yield(r, nil) {
+				return
+			}
 		}
-		last = e.Event
+		if err != nil {
+			yield(journal.Record{}, err)
+		}
 	}
-	s, ok := last.(reducer.JournalSalvaged)
-	if !ok || s.Head.Seq != 2 || s.Rule != string(journal.RuleProof) || s.Kept != 1 || s.Length == 0 || s.From == "" {
-		t.Errorf("last event = %+v, want journal.salvaged after record 2, by proof, with 1 record kept", last)
+}
+
+// What is encoded comes back, and an attach raises the generation (JRN-54).
+func TestDraftsAndEntries(t *testing.T) {
+	events := full()
+	drafts, err := Drafts(events...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, d := range drafts {
+		if _, attach := events[i].(reducer.AgentAttached); d.NextGen != attach {
+			t.Errorf("draft of %s raises the generation: %v, want %v", d.Type, d.NextGen, attach)
+		}
+		e, err := ReadableEntry(journal.Record{Seq: uint64(i + 1), Type: d.Type, Data: d.Data})
+		if err != nil || !reflect.DeepEqual(e.Event, events[i]) || e.Seq != uint64(i+1) {
+			t.Errorf("%s comes back as %+v, %v, want %+v", d.Type, e, err, events[i])
+		}
+	}
+}
+
+// JRN-20: whoever attaches stops at an event of a newer program, whoever only
+// reads goes on; what can't be read at all stops both.
+func TestUnknownKinds(t *testing.T) {
+	broken := errors.New("bad sector")
+	source := func() iter.Seq2[journal.Record, error] {
+		return records(broken, journal.Record{Seq: 1, Type: "new.kind", Data: []byte(`{"a":1}`)}, journal.Record{Seq: 2, Type: "inbox.closed", Data: []byte(`{}`)})
+	}
+	var seen int
+	var last error
+	for _, err := range Entries(source()) {
+		seen, last = seen+1, err
+	}
+	if unknown, ok := errors.AsType[*reducer.UnknownKindError](last); seen != 1 || !ok || unknown.Kind != "new.kind" {
+		t.Errorf("Entries ended after %d with %v, want it to stop at new.kind", seen, last)
+	}
+	seen = 0
+	for e, err := range Readable(source()) {
+		if n, ok := e.Event.(reducer.Note); seen == 0 && (!ok || n.Known() || string(n.Data) != `{"a":1}`) {
+			t.Errorf("Readable gives %+v for an unknown kind, want a note of its name", e.Event)
+		}
+		seen, last = seen+1, err
+	}
+	if seen != 3 || !errors.Is(last, broken) {
+		t.Errorf("Readable ended after %d with %v, want all and the source's error", seen, last)
+	}
+	if _, err := ReadableEntry(journal.Record{Seq: 3, Type: "inbox.closed", Data: []byte(`[]`)}); err == nil {
+		t.Error("ReadableEntry of a payload that is no object = nil, want an error")
 	}
 }

@@ -70,10 +70,10 @@ func (b *bench) batch() string {
 	for _, f := range b.s.Open() {
 		switch f := f.(type) {
 		case RunCall:
-			numbers += strings.TrimPrefix(short(f.Call), "c")
+			numbers += strings.TrimPrefix(number(f.Call), "c")
 			b.sees(CallSettled{Call: f.Call, Outcome: OutcomeDone})
 		case DriveChild:
-			numbers += strings.TrimPrefix(short(b.s.Family[f.N-1].Call), "c")
+			numbers += strings.TrimPrefix(number(b.s.Family[f.N-1].Call), "c")
 			b.sees(ChildSettled{N: f.N, Outcome: OutcomeDone})
 		default:
 		}

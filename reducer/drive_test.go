@@ -80,15 +80,15 @@ func brief(e Event) string {
 	case RoundStarted:
 		words = append(words, e.Round)
 	case CallRefused:
-		words = append(words, short(e.Call), e.Code)
+		words = append(words, number(e.Call), e.Code)
 	case CallStarted:
-		words = append(words, short(e.Call), e.By)
+		words = append(words, number(e.Call), e.By)
 	case CallSettled:
-		words = append(words, short(e.Call), string(e.Outcome))
+		words = append(words, number(e.Call), string(e.Outcome))
 	case ApprovalRequested:
-		words = append(words, short(e.Call))
+		words = append(words, number(e.Call))
 	case ChildSpawned:
-		words = append(words, short(e.Call))
+		words = append(words, number(e.Call))
 	case MessageAnswered:
 		words = append(words, e.Message, string(e.Outcome))
 	case TaskEnded:
@@ -98,8 +98,8 @@ func brief(e Event) string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
-// short is a call's number within its answer.
-func short(call string) string { return call[strings.LastIndexByte(call, '.')+1:] }
+// number is a call's number within its answer.
+func number(call string) string { return call[strings.LastIndexByte(call, '.')+1:] }
 
 // answer is what the model says in the open round: calls by name.
 func (b *bench) answer(names ...string) ModelAnswered {
