@@ -134,7 +134,7 @@ func swept(t *testing.T, s *spoolDir) (ids []string, all []arrival) {
 // JRN-107, JRN-108, JRN-109: what processes drop stands in one file each, keeps
 // its order whatever its id, is read cancels first, and is removed when it is
 // recorded. One that stays behind is known by its id.
-func TestSpool(t *testing.T) {
+func TestSpoolOrder(t *testing.T) {
 	dir := t.TempDir()
 	s := newSpoolDir(dir)
 	drop := func(digit, kind string, body any) {
