@@ -22,6 +22,8 @@ func TestCorpus(t *testing.T) { wiretest.Corpus(t, "openai-chat", vendor) }
 
 // TestRecordings does the same with the streams of this repository, each one a
 // trap that some server has laid.
+//
+// PROV-26 PROV-27 PROV-28 PROV-29 PROV-31 PROV-32 PROV-39
 func TestRecordings(t *testing.T) {
 	wiretest.Recordings(t, filepath.Join("testdata", "streams"), vendor)
 }

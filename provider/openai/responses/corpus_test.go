@@ -28,6 +28,8 @@ func countOpaque(item reducer.Item, count map[string]int) {
 
 // TestRecordings does the same with the streams of this repository, each one a
 // trap of this wire.
+//
+// PROV-26 PROV-27 PROV-29 PROV-31 PROV-32 PROV-39
 func TestRecordings(t *testing.T) {
 	wiretest.Recordings(t, filepath.Join("testdata", "streams"), vendor)
 }
