@@ -75,7 +75,7 @@ func encodeWith(t *testing.T, e *encoder, req provider.Request, pr profile) stri
 	if want := hex.EncodeToString(sum[:reducer.DigestSize]); b.Info.Digest != want || b.Info.Size != len(data) {
 		t.Errorf("info = %+v, want %s and %d bytes", b.Info, want, len(data))
 	}
-	if err := providertest.CheckRequest(data); err != nil {
+	if err := providertest.CheckRequest(provider.WireChat, data); err != nil {
 		t.Errorf("CheckRequest(%s) = %v", data, err)
 	}
 	return string(data)
