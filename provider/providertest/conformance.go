@@ -144,7 +144,7 @@ func (c conformance) order(t *testing.T) {
 // toolRound: calls with arguments as sent, what was thought before them, and
 // results that a strict server takes, over three rounds.
 func (c conformance) toolRound(t *testing.T) {
-	calls := Step{Reasoning: "First.", Deltas: 2, Calls: []Call{{Name: "read", Args: `{ "path": "ä", "n": 12345678901234567890 }`, Pieces: 6}, {Name: "ls"}}}
+	calls := Step{Reasoning: "First.\n\nSecond.", Deltas: 2, Calls: []Call{{Name: "read", Args: `{ "path": "ä", "n": 12345678901234567890 }`, Pieces: 6}, {Name: "ls"}}}
 	sealed := Step{Sealed: true, Text: "Looking.", Calls: []Call{{Name: "ls"}, {Name: "ls"}}}
 	m, s := c.scripted(t, calls, sealed, Step{Reasoning: "Last.", Text: "done"}, Text("bye"))
 	req := c.request()
