@@ -14,6 +14,8 @@ import (
 
 	"github.com/basisagent/basis/journal"
 	"github.com/basisagent/basis/projections"
+	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/resolve"
 )
 
 // Version is the program's own version.
@@ -53,7 +55,10 @@ type Home struct {
 	dir  string
 	o    Options
 	disk journal.Disk // where journals are; nil is the real one
+	dial dial         // opens a model's client; [resolve.Open]
 }
+
+type dial func(provider.Choice, resolve.Options) (resolve.Model, error)
 
 // HomeError says that no data root could be found or used.
 type HomeError struct {
@@ -88,7 +93,7 @@ func Open(o Options) (*Home, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Home{dir: dir, o: o}, nil
+	return &Home{dir: dir, o: o, dial: resolve.Open}, nil
 }
 
 func randomID() string {

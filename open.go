@@ -160,7 +160,7 @@ func (h *Home) model(ctx context.Context, s reducer.State) (provider.Model, redu
 	if err != nil {
 		return nil, none, 0, err
 	}
-	m, err := resolve.Open(choice, resolve.Options{
+	m, err := h.dial(choice, resolve.Options{
 		IdleTimeout: duration(s.Options.IdleMS), HeaderTimeout: duration(s.Options.IdleMS),
 		UserAgent: "basis/" + Version, Now: h.o.Now,
 	})
