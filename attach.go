@@ -16,6 +16,17 @@ import (
 // errEnded says that there is nothing to attach to any more.
 var errEnded = errors.New("the task has ended")
 
+// endedError is errEnded with what the attach found. A last record that lacks
+// the end of its line counts here, and not yet for readers.
+type endedError struct {
+	state reducer.State
+	seq   uint64
+}
+
+func (e *endedError) Error() string { return errEnded.Error() }
+
+func (e *endedError) Unwrap() error { return errEnded }
+
 // attachment is an agent that this process holds.
 type attachment struct {
 	run          *run
@@ -81,15 +92,16 @@ func (a *attachment) adopt(w *journal.Writer, f *fold) {
 // resume folds the records and gathers the attach commit: the attach, what the
 // rules make of it, and what is due from outside.
 func (h *Home) resume(f *fold, rec journal.Recovery) ([]journal.Draft, error) {
+	var last uint64
 	for e, err := range projections.Entries(rec.Records()) {
 		if err != nil {
 			return nil, newerKind(f.state.Program, err)
 		}
-		f.state = reducer.Apply(f.state, e.Event)
+		f.state, last = reducer.Apply(f.state, e.Event), e.Seq
 	}
 	switch {
 	case f.state.Ended():
-		return nil, errEnded
+		return nil, &endedError{state: f.state, seq: last}
 	case f.state.Rules > reducer.RulesVersion:
 		return nil, &NewerError{Program: f.state.Program, Detail: fmt.Sprintf("rules version %d", f.state.Rules)}
 	}

@@ -70,11 +70,12 @@ func (h *Home) Wait(ctx context.Context, ref Ref, d Drive) (Outcome, error) {
 	}
 	for {
 		a, err := h.attach(ref, h.performer(d))
+		ended, is := errors.AsType[*endedError](err)
 		switch {
 		case err == nil:
 			return h.finish(ctx, a, d)
-		case errors.Is(err, errEnded):
-			return h.settled(ref)
+		case is:
+			return h.settled(ref, ended), nil
 		case !errors.Is(err, ErrAttached):
 			return Outcome{Ref: ref}, err
 		}
@@ -167,17 +168,9 @@ func (d Drive) warn(line string) {
 
 // settled is the outcome of a task that has ended. Its terminal record is in
 // the journal; the copy beside it is made good if it is missing.
-func (h *Home) settled(ref Ref) (Outcome, error) {
-	var s reducer.State
-	var last reducer.Entry
-	for e, err := range h.Entries(context.Background(), ref) {
-		if err != nil {
-			return Outcome{Ref: ref, State: s}, err
-		}
-		s, last = reducer.Apply(s, e.Event), e
-	}
-	h.mendTerminal(ref, s, last.Seq)
-	return Outcome{Ref: ref, State: s}, nil
+func (h *Home) settled(ref Ref, e *endedError) Outcome {
+	h.mendTerminal(ref, e.state, e.seq)
+	return Outcome{Ref: ref, State: e.state}
 }
 
 // mendTerminal writes the copy of the terminal record that a kill has kept

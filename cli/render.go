@@ -50,6 +50,15 @@ func (r *renderer) update(u basis.Update) {
 	}
 }
 
+// past takes in what happened earlier and shows nothing of it.
+func (r *renderer) past(e reducer.Entry) {
+	for _, l := range r.stream.Entry(e) {
+		if b, ok := l.Body.(projections.ToolQueued); ok {
+			r.calls[b.ToolCallID] = b.Summary
+		}
+	}
+}
+
 func (r *renderer) doing(what string) {
 	total := r.stream.State().Usage().Total()
 	r.con.update(func(a *activity) { a.doing, a.tokens = what, total })
@@ -222,7 +231,7 @@ func (j *jsonl) update(u basis.Update) {
 	}
 	for _, l := range j.stream.Entry(u.Entry) {
 		j.write(l)
-		if b, ok := l.Body.(projections.RunStarted); ok {
+		if b, ok := l.Body.(projections.RunStarted); ok && !j.watching {
 			noModel(j.con, b)
 		}
 	}
