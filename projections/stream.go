@@ -16,6 +16,7 @@ type Stream struct {
 	o     StreamOptions
 	state reducer.State
 	turn  reducer.Usage // of the open turn
+	held  []Body        // notices from before a turn: run_started comes first
 }
 
 // StreamOptions says what a stream shows that the journal doesn't hold.
@@ -62,7 +63,9 @@ func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 	switch e := e.(type) {
 	case reducer.TurnStarted:
 		s.turn = reducer.Usage{}
-		return s.turnStarted(before)
+		bodies := append(s.turnStarted(before), s.held...)
+		s.held = nil
+		return bodies
 	case reducer.TurnEnded:
 		return s.turnEnded(e)
 	case reducer.WorkspaceFailed:
@@ -71,11 +74,7 @@ func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 		}
 		return []Body{Failure{Message: e.Error}, RunFinished{Status: "error", Message: e.Error}}
 	case reducer.WorkspaceOpened:
-		var bodies []Body
-		for _, w := range e.Warnings {
-			bodies = append(bodies, Notice{Severity: "warning", Message: w})
-		}
-		return bodies
+		return s.notices(e.Warnings...)
 	case reducer.ModelAnswered:
 		return s.modelAnswered(e)
 	case reducer.AttemptFailed:
@@ -96,12 +95,25 @@ func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 		}
 		return []Body{childUpdate(e.N, e.Task, status, "", e.Error)}
 	case reducer.JournalRepaired:
-		return []Body{Notice{Severity: "warning", Message: "the end of the journal was torn: " + strconv.FormatInt(e.CutBytes, 10) +
-			" bytes after record " + strconv.FormatUint(e.AfterSeq, 10) + " were set aside in " + e.File}}
+		return s.notices("the end of the journal was torn: " + strconv.FormatInt(e.CutBytes, 10) +
+			" bytes after record " + strconv.FormatUint(e.AfterSeq, 10) + " were set aside in " + e.File)
 	case reducer.JournalCreated, reducer.JournalSalvaged, reducer.AgentCreated, reducer.AgentAttached, reducer.AgentDetached, reducer.Note,
 		reducer.RoundStarted, reducer.MessageAnswered, reducer.TaskEnded, reducer.HookAnswered, reducer.CallReviewed,
 		reducer.MessageReceived, reducer.SessionConfigured, reducer.CancelRequested, reducer.BoundPassed, reducer.InboxClosed:
 	}
+	return nil
+}
+
+// notices are warnings; those from before a turn stand behind its beginning.
+func (s *Stream) notices(messages ...string) []Body {
+	var bodies []Body
+	for _, m := range messages {
+		bodies = append(bodies, Notice{Severity: "warning", Message: m})
+	}
+	if s.state.Turn.ID != "" {
+		return bodies
+	}
+	s.held = append(s.held, bodies...)
 	return nil
 }
 
