@@ -47,6 +47,7 @@ func (r *renderer) update(u basis.Update) {
 		r.doing("waiting for " + e.Model)
 	case reducer.TurnEnded:
 		r.turnEnded(e)
+	default: // the public stream has lines for the others
 	}
 }
 
@@ -185,15 +186,12 @@ func known(n *int64) int64 {
 
 // tokens writes a count in at most four characters: 980, 1.2k, 12k, 1.2M.
 func tokens(n int64) string {
-	unit := int64(1)
-	suffix := ""
-	switch {
-	case n >= 1_000_000:
-		unit, suffix = 1_000_000, "M"
-	case n >= 1000:
-		unit, suffix = 1000, "k"
-	default:
+	if n < 1000 {
 		return itoa(n)
+	}
+	unit, suffix := int64(1000), "k"
+	if n >= 1_000_000 {
+		unit, suffix = 1_000_000, "M"
 	}
 	whole, tenth := n/unit, n%unit*10/unit
 	if whole >= 10 || tenth == 0 {

@@ -64,8 +64,10 @@ func TestStreamedText(t *testing.T) {
 		"its end was missed":   {[]any{delta("one "), said("r1", "one two")}, "one two\n"},
 		"its start was missed": {[]any{delta("two"), said("r1", "one two")}, "two\none two\n"},
 		"a retry in between": {[]any{
-			delta("one t"), reducer.Progress{Kind: reducer.ProgressVoid, Round: "r1"},
-			reducer.AttemptFailed{Round: "r1", Attempt: 1, Max: 4, Kind: "cut"}, delta("one "), delta("two"), said("r1", "one two"),
+			delta("one t"),
+			reducer.Progress{Kind: reducer.ProgressVoid, Round: "r1"},
+			reducer.AttemptFailed{Round: "r1", Attempt: 1, Max: 4, Kind: "cut"},
+			delta("one "), delta("two"), said("r1", "one two"),
 		}, "one t\none two\n"},
 	} {
 		got, _ := played(t, yes, append(opened(), append(c.updates, reducer.TurnEnded{Turn: "t1", Outcome: reducer.OutcomeOK})...)...)

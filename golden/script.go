@@ -80,7 +80,7 @@ func Script(t *testing.T, dir string, o Options) {
 }
 
 // scriptLimit is how long all scripts of a directory may take.
-const scriptLimit = 2 * time.Minute
+const scriptLimit = 5 * time.Minute
 
 // deadline is when scripts that hang are ended, before the test is.
 func deadline(t *testing.T) time.Time {

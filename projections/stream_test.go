@@ -226,19 +226,33 @@ func TestPermissions(t *testing.T) {
 	}{
 		"a read": {read, []any{reducer.CallStarted{Call: "r1.c1"}}, []string{"tool_started"}, ""},
 		"asked and allowed": {shell("r1.c1"), []any{
-			reducer.ApprovalRequested{Call: "r1.c1"}, reducer.ApprovalAnswered{Call: "r1.c1", Allow: true, Scope: "once", By: "person"},
+			reducer.ApprovalRequested{Call: "r1.c1"},
+			reducer.ApprovalAnswered{Call: "r1.c1", Allow: true, Scope: "once", By: "person"},
 			reducer.CallStarted{Call: "r1.c1", By: "person"},
 		}, []string{"permission_requested", "permission_resolved", "tool_started"}, `"outcome":"allowed"}`},
 		"asked and denied for the run": {shell("r1.c1"), []any{
-			reducer.ApprovalRequested{Call: "r1.c1"}, reducer.ApprovalAnswered{Call: "r1.c1", Scope: "process", By: "person"},
+			reducer.ApprovalRequested{Call: "r1.c1"},
+			reducer.ApprovalAnswered{Call: "r1.c1", Scope: "process", By: "person"},
 			reducer.CallRefused{Call: "r1.c1", Code: "denied", Text: "The user said no."},
 		}, []string{"permission_requested", "permission_resolved", "tool_completed"}, `"outcome":"denied","rule_scope":"process"}`},
-		"remembered in this process": {shell("r1.c1"), []any{reducer.CallStarted{Call: "r1.c1", By: "process"}},
-			[]string{"permission_resolved", "tool_started"}, `"rule_scope":"process"`},
-		"by a rule": {shell("r1.c1"), []any{reducer.CallStarted{Call: "r1.c1", By: "project/allow"}},
-			[]string{"permission_resolved", "tool_started"}, `"rule_scope":"project"`},
-		"never": {shell("r1.c1"), []any{reducer.CallRefused{Call: "r1.c1", Code: "denied", Text: "Not allowed.\nmore"}},
-			[]string{"tool_completed"}, `"summary":"Not allowed.","is_error":true}`},
+		"remembered in this process": {
+			shell("r1.c1"),
+			[]any{reducer.CallStarted{Call: "r1.c1", By: "process"}},
+			[]string{"permission_resolved", "tool_started"},
+			`"rule_scope":"process"`,
+		},
+		"by a rule": {
+			shell("r1.c1"),
+			[]any{reducer.CallStarted{Call: "r1.c1", By: "project/allow"}},
+			[]string{"permission_resolved", "tool_started"},
+			`"rule_scope":"project"`,
+		},
+		"never": {
+			shell("r1.c1"),
+			[]any{reducer.CallRefused{Call: "r1.c1", Code: "denied", Text: "Not allowed.\nmore"}},
+			[]string{"tool_completed"},
+			`"summary":"Not allowed.","is_error":true}`,
+		},
 	} {
 		events := c.events
 		if c.call.Class != reducer.ClassNone {
