@@ -49,6 +49,7 @@ func setup(e *testscript.Env) error {
 	} {
 		e.Setenv(name, "")
 	}
+	e.Setenv("GORACE", "atexit_sleep_ms=0") // each program would linger for a second
 	e.Setenv("BASIS_DATA_DIR", filepath.Join(e.WorkDir, "data"))
 	e.Setenv("BASIS_CONFIG_DIR", filepath.Join(e.WorkDir, "config"))
 	e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
