@@ -16,12 +16,9 @@ import (
 // errEnded says that there is nothing to attach to any more.
 var errEnded = errors.New("the task has ended")
 
-// endedError is errEnded with what the attach found. A last record that lacks
+// endedError is errEnded with what the attach found: a last record that lacks
 // the end of its line counts here, and not yet for readers.
-type endedError struct {
-	state reducer.State
-	seq   uint64
-}
+type endedError struct{ state reducer.State }
 
 func (e *endedError) Error() string { return errEnded.Error() }
 
@@ -34,6 +31,7 @@ type attachment struct {
 	writer       *journal.Writer
 	conversation *fileLock
 	first        []reducer.Entry // what the attach recorded
+	born         time.Time       // when the agent was made
 	warnings     []string
 }
 
@@ -67,7 +65,7 @@ func (h *Home) attach(ref Ref, build func(*journal.Writer) (Performer, bool)) (*
 		}
 		return nil, err
 	}
-	a := &attachment{run: r, ref: ref, writer: w, conversation: conversation}
+	a := &attachment{run: r, ref: ref, writer: w, conversation: conversation, born: f.born}
 	a.adopt(w, f)
 	for _, recorded := range f.taken {
 		recorded()
@@ -92,18 +90,8 @@ func (a *attachment) adopt(w *journal.Writer, f *fold) {
 // resume folds the records and gathers the attach commit: the attach, what the
 // rules make of it, and what is due from outside.
 func (h *Home) resume(f *fold, rec journal.Recovery) ([]journal.Draft, error) {
-	var last uint64
-	for e, err := range projections.Entries(rec.Records()) {
-		if err != nil {
-			return nil, newerKind(f.state.Program, err)
-		}
-		f.state, last = reducer.Apply(f.state, e.Event), e.Seq
-	}
-	switch {
-	case f.state.Ended():
-		return nil, &endedError{state: f.state, seq: last}
-	case f.state.Rules > reducer.RulesVersion:
-		return nil, &NewerError{Program: f.state.Program, Detail: fmt.Sprintf("rules version %d", f.state.Rules)}
+	if err := f.replay(rec); err != nil {
+		return nil, err
 	}
 	due, err := f.r.inbox.sweep()
 	if err != nil {
@@ -111,6 +99,26 @@ func (h *Home) resume(f *fold, rec journal.Recovery) ([]journal.Draft, error) {
 	}
 	f.attach(due, h.o.Now().UnixMilli())
 	return projections.Drafts(f.events...)
+}
+
+// replay folds what the journal holds, and says why it must not be gone on with.
+func (f *fold) replay(rec journal.Recovery) error {
+	for e, err := range projections.Entries(rec.Records()) {
+		if err != nil {
+			return newerKind(f.state.Program, err)
+		}
+		if f.born.IsZero() {
+			f.born = e.Time
+		}
+		f.state = reducer.Apply(f.state, e.Event)
+	}
+	switch {
+	case f.state.Ended():
+		return &endedError{f.state}
+	case f.state.Rules > reducer.RulesVersion:
+		return &NewerError{Program: f.state.Program, Detail: fmt.Sprintf("rules version %d", f.state.Rules)}
+	}
+	return nil
 }
 
 // attach records the attach, what the rules make of it, and what is due from
@@ -144,10 +152,10 @@ func (h *Home) begin(spec Spec, build func(*journal.Writer) (Performer, bool)) (
 	f.decide()
 	w, err := h.create(m, f.events...)
 	if err != nil {
-		m.conversation.release()
+		m.abandon()
 		return nil, err
 	}
-	a := &attachment{run: r, ref: m.ref, writer: w, conversation: m.conversation}
+	a := &attachment{run: r, ref: m.ref, writer: w, conversation: m.conversation, born: h.o.Now()}
 	a.adopt(w, f)
 	r.performer, r.askable = build(w)
 	return a, nil

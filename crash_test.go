@@ -34,7 +34,11 @@ func (d *disk) append(events ...reducer.Event) ([]reducer.Entry, error) {
 	for _, e := range events {
 		kinds = append(kinds, reducer.KindOf(e))
 	}
-	d.commits = append(d.commits, kinds)
+	landed := len(kinds)
+	if d.left >= 0 {
+		landed = min(landed, d.left)
+	}
+	d.commits = append(d.commits, kinds[:landed])
 	if d.left >= 0 && len(events) > d.left {
 		d.memoryStore.append(events[:d.left]...)
 		d.left = 0
@@ -157,6 +161,7 @@ type life struct {
 	heap  *heap
 	inbox *memorySpool
 	model provider.Model
+	asked effects.Approver               // nil says yes
 	nowMS int64                          // what the clock says at an attach
 	seen  func(records int, stop func()) // called after each commit of a run
 }
@@ -233,8 +238,12 @@ func (l *life) performer() *effects.Performer {
 		tool("edit", reducer.ClassState, reducer.LaneExclusive),
 		tool("spawn", reducer.ClassProcess, reducer.LaneExclusive),
 	}
+	var asked effects.Approver = yes{}
+	if l.asked != nil {
+		asked = l.asked
+	}
 	return effects.NewPerformer(effects.Options{
-		Blobs: l.heap, Approver: yes{},
+		Blobs: l.heap, Approver: asked,
 		Open: func(context.Context, reducer.State) (effects.Workspace, error) {
 			opened := reducer.WorkspaceOpened{Provider: "p", Model: "m", Wire: "w", SystemDigest: "s", System: reducer.T("sys")}
 			return effects.Workspace{Opened: opened, Model: l.model, Tools: tools}, nil
@@ -341,12 +350,12 @@ func (l *life) check(name string) {
 	}
 }
 
-// JRN-99, JRN-34…37, TASK-67, FR-004, FR-005: a kill after every record, inside
+// JRN-33, JRN-34…38, JRN-99, TASK-67, FR-004, FR-005: a kill after every record, inside
 // batches too, and again after every record of the attach that follows; the
 // task ends with the same answer, each call has one result, and no call with
 // effects ran twice. (FR-004: other harnesses ran the interrupted command
 // again. FR-005: two recovery paths each closed the same call.)
-func TestKilledAfterEveryRecord(t *testing.T) {
+func TestFR004FR005KilledAfterEveryRecord(t *testing.T) {
 	whole := everything(t)
 	if err := whole.attach(t.Context()); err != nil {
 		t.Fatalf("%v\n%s", err, whole.dump())

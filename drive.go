@@ -3,9 +3,6 @@ package basis
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/basisagent/basis/effects"
@@ -70,12 +67,15 @@ func (h *Home) Wait(ctx context.Context, ref Ref, d Drive) (Outcome, error) {
 	}
 	for {
 		a, err := h.attach(ref, h.performer(d))
-		ended, is := errors.AsType[*endedError](err)
 		switch {
 		case err == nil:
 			return h.finish(ctx, a, d)
-		case is:
-			return h.settled(ref, ended), nil
+		case errors.Is(err, errEnded) || h.readable(ref, err):
+			out, settleErr := h.settled(ref)
+			if ended, ok := errors.AsType[*endedError](err); ok && settleErr == nil {
+				out.State = ended.state
+			}
+			return out, settleErr
 		case !errors.Is(err, ErrAttached):
 			return Outcome{Ref: ref}, err
 		}
@@ -84,6 +84,16 @@ func (h *Home) Wait(ctx context.Context, ref Ref, d Drive) (Outcome, error) {
 			return Outcome{Ref: ref, State: s}, err
 		}
 	}
+}
+
+// readable reports whether a task that could not be attached has ended: its
+// answer can be read whatever stands in the way, but damage.
+func (h *Home) readable(ref Ref, cause error) bool {
+	if _, damaged := errors.AsType[*CorruptError](cause); damaged {
+		return false
+	}
+	s, err := h.State(ref)
+	return err == nil && s.Ended()
 }
 
 // retryTick is how often a waiting process looks whether a task is free.
@@ -119,12 +129,13 @@ func (h *Home) finish(ctx context.Context, a *attachment, d Drive) (Outcome, err
 	for _, w := range a.warnings {
 		d.warn(w)
 	}
+	h.keepBallast()
 	streaming := newLive(a.writer.Dir())
-	a.run.tap = streaming.push
+	a.run.tap = func(u Update) { streaming.push(u); h.keepMeta(a, u) }
 	if d.Sink != nil {
 		f := newFeed(d.Sink)
 		defer f.close()
-		a.run.tap = func(u Update) { f.push(u); streaming.push(u) }
+		a.run.tap = func(u Update) { f.push(u); streaming.push(u); h.keepMeta(a, u) }
 	}
 	if d.Timeout > 0 {
 		timer := time.AfterFunc(d.Timeout, func() {
@@ -137,6 +148,9 @@ func (h *Home) finish(ctx context.Context, a *attachment, d Drive) (Outcome, err
 	out := Outcome{Ref: a.ref, State: a.run.state, Drove: true}
 	if stop, ok := errors.AsType[*Stop](err); ok && stop.Reason == "yield" {
 		err = ErrTimeout
+	}
+	if errors.Is(err, ErrDiskFull) {
+		return out, h.suspend(a, err)
 	}
 	if e := h.leaveFiles(a, err); e != nil {
 		d.warn("the files beside the journal could not be written: " + e.Error())
@@ -151,7 +165,7 @@ func (h *Home) leaveFiles(a *attachment, cause error) error {
 		return nil // a disk that fails is left alone
 	}
 	dir, s := a.writer.Dir(), a.run.state
-	err := projections.WriteMeta(dir, a.ref.String(), s)
+	err := h.writeMeta(a)
 	if s.Ended() {
 		t := projections.TerminalOf(s, h.blobs(a.ref).Get)
 		t.Seq, t.Head = a.writer.Head().Seq, a.writer.Head().Link
@@ -160,73 +174,25 @@ func (h *Home) leaveFiles(a *attachment, cause error) error {
 	return err
 }
 
+// keepMeta renews meta.json where something has changed that it shows. The
+// last word is leaveFiles'.
+func (h *Home) keepMeta(a *attachment, u Update) {
+	switch u.Entry.Event.(type) {
+	case reducer.AgentAttached, reducer.MessageReceived, reducer.TurnEnded:
+		_ = h.writeMeta(a) // written again at the end, where a failure is told
+	default:
+	}
+}
+
+func (h *Home) writeMeta(a *attachment) error {
+	at := projections.MetaTimes{Created: a.born, Updated: h.o.Now()}
+	return projections.WriteMeta(a.writer.Dir(), a.ref.String(), at, a.run.state)
+}
+
 func (d Drive) warn(line string) {
 	if d.Warn != nil {
 		d.Warn(line)
 	}
-}
-
-// settled is the outcome of a task that has ended. Its terminal record is in
-// the journal; the copy beside it is made good if it is missing.
-func (h *Home) settled(ref Ref, e *endedError) Outcome {
-	h.mendTerminal(ref, e.state, e.seq)
-	return Outcome{Ref: ref, State: e.state}
-}
-
-// mendTerminal writes the copy of the terminal record that a kill has kept
-// from being written.
-func (h *Home) mendTerminal(ref Ref, s reducer.State, seq uint64) {
-	dir := h.agentDir(ref)
-	if _, err := os.Stat(filepath.Join(dir, projections.TerminalFile)); err == nil {
-		return
-	}
-	l, err := lockFile(filepath.Join(dir, journal.LockFile))
-	if err != nil {
-		return
-	}
-	defer l.release()
-	t := projections.TerminalOf(s, h.blobs(ref).Get)
-	if rep, err := journal.Check(dir); err == nil && rep.Err() == nil && rep.Head.Seq == seq {
-		t.Seq, t.Head = rep.Head.Seq, rep.Head.Link
-		_ = projections.WriteTerminal(dir, t) // a copy: that it can't be written is no failure
-	}
-}
-
-// Cancel asks for the end of a task. It reports whether there was anything to
-// cancel; the task may be driven by any process, or by none.
-func (h *Home) Cancel(ref Ref, by string) (bool, error) {
-	if err := h.exists(ref); err != nil {
-		return false, err
-	}
-	spool := newSpoolDir(h.agentDir(ref))
-	unlock, err := spool.lock()
-	if err != nil {
-		return false, err
-	}
-	defer unlock()
-	spooled, err := spool.list() // before the fold: what moves from here to there is then counted
-	if err != nil {
-		return false, err
-	}
-	s, err := h.State(ref)
-	if err != nil {
-		return false, err
-	}
-	if s.InboxClosed || s.Ended() {
-		return false, nil
-	}
-	for _, f := range spooled {
-		if f.kind == spoolCancel {
-			return true, nil
-		}
-	}
-	if s.Cancelled {
-		return true, nil
-	}
-	if err := spool.drop(h.o.NewID(), spoolCancel, reducer.CancelRequested{Scope: "task", By: by}); err != nil {
-		return false, fmt.Errorf("leave the cancel for task %s: %w", ref, err)
-	}
-	return true, nil
 }
 
 // Held reports whether some process drives the task now.

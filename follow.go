@@ -21,7 +21,7 @@ func followDir(ctx context.Context, dir string, after uint64) iter.Seq2[reducer.
 			if c.Rewound {
 				continue
 			}
-			e, err := projections.Entry(c.Record)
+			e, err := projections.ReadableEntry(c.Record)
 			if !yield(e, err) || err != nil {
 				return
 			}

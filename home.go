@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/basisagent/basis/journal"
+	"github.com/basisagent/basis/projections"
 )
 
 // Version is the program's own version.
@@ -49,8 +50,9 @@ type Options struct {
 // Home is a data root: the place of all agents, their journals and locks. It
 // holds nothing open.
 type Home struct {
-	dir string
-	o   Options
+	dir  string
+	o    Options
+	disk journal.Disk // where journals are; nil is the real one
 }
 
 // HomeError says that no data root could be found or used.
@@ -140,7 +142,7 @@ func (h *Home) conversationLock(key, id string) string {
 func (h *Home) journalOptions(agent string) journal.Options {
 	return journal.Options{
 		Now: h.o.Now, NewID: h.o.NewID, Program: "basis " + Version, Agent: agent,
-		AllowNetworkFS: h.o.AllowNetworkFS, MinFree: h.o.MinFree,
+		AllowNetworkFS: h.o.AllowNetworkFS, MinFree: h.o.MinFree, Disk: h.disk,
 	}
 }
 
@@ -154,12 +156,32 @@ func (e *CollisionError) Error() string {
 // ensureWorkspace makes the directories of a workspace and pins its key to its path.
 func (h *Home) ensureWorkspace(path string) (key string, err error) {
 	key = WorkspaceKey(path)
-	for _, d := range []string{h.agentsDir(key), filepath.Join(h.workspaceDir(key), "conversations")} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
+	ws := h.workspaceDir(key)
+	for _, d := range []string{filepath.Dir(ws), ws, h.agentsDir(key), filepath.Join(ws, "conversations")} {
+		if err := makePrivate(d); err != nil {
 			return "", &HomeError{Dir: h.dir, Err: err}
 		}
 	}
 	return key, h.checkMarker(key, path, true)
+}
+
+// makePrivate makes a directory for its owner alone, durably, with whatever is
+// missing above it. One that is there gets its mode again (TASK-4).
+func makePrivate(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makePrivate(filepath.Dir(dir)); err != nil {
+			return err
+		}
+		err = os.Mkdir(dir, 0o700)
+	}
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return os.Chmod(dir, 0o700)
+	case err != nil:
+		return err
+	}
+	return projections.SyncDir(filepath.Dir(dir))
 }
 
 // checkMarker compares the file that says whose key this is, and writes it if
@@ -175,7 +197,7 @@ func (h *Home) checkMarker(key, path string, write bool) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return &HomeError{Dir: h.dir, Err: err}
 	}
-	if err := writeSynced(name, []byte(path+"\n")); err != nil {
+	if err := projections.Replace(name, []byte(path+"\n"), true); err != nil {
 		return &HomeError{Dir: h.dir, Err: err}
 	}
 	return nil

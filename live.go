@@ -55,6 +55,7 @@ type live struct {
 
 func newLive(dir string) *live {
 	l := &live{in: make(chan Update, 256), path: filepath.Join(dir, liveName)}
+	l.remove() // of a process that was killed
 	l.done.Go(l.run)
 	return l
 }
@@ -96,9 +97,13 @@ func (l *live) take(u Update) {
 	if !u.Live {
 		l.flush()
 		l.at = u.Entry.Seq
-		if r, ok := u.Entry.Event.(reducer.RoundStarted); ok {
-			l.round = r.Round
+		switch e := u.Entry.Event.(type) {
+		case reducer.RoundStarted:
+			l.round = e.Round
 			l.renew()
+		case reducer.WorkspaceOpened: // a round that was open is asked again
+			l.renew()
+		default:
 		}
 		return
 	}
@@ -241,12 +246,12 @@ func (h *Home) Watch(ctx context.Context, ref Ref) iter.Seq2[Update, error] {
 	}
 }
 
-// merge yields entries as they come and, in between, what streams after the
-// last of them.
+// merge yields entries as they come and, after each, what streams after it.
 func merge(entries <-chan followed, reader *liveReader, yield func(Update, error) bool) {
 	tick := time.NewTicker(watchTick)
 	defer tick.Stop()
 	var last uint64
+	var ahead []liveLine // what streams after records that are still to come
 	for {
 		select {
 		case e, ok := <-entries:
@@ -255,11 +260,13 @@ func merge(entries <-chan followed, reader *liveReader, yield func(Update, error
 			}
 			last = e.entry.Seq
 		case <-tick.C:
-			for _, l := range reader.next() {
-				if l.At >= last && !yield(Update{Progress: l.Progress, Live: true}, nil) {
-					return
-				}
+			ahead = append(ahead, reader.next()...)
+		}
+		for len(ahead) > 0 && ahead[0].At <= last {
+			if l := ahead[0]; l.At == last && !yield(Update{Progress: l.Progress, Live: true}, nil) {
+				return
 			}
+			ahead = ahead[1:]
 		}
 	}
 }

@@ -60,6 +60,7 @@ func (h *Home) Spawn(spec Spec) (Ref, error) {
 	defer m.conversation.release()
 	w, err := h.create(m, m.created)
 	if err != nil {
+		m.abandon()
 		return Ref{}, err
 	}
 	return m.ref, w.Close()
@@ -77,18 +78,18 @@ func (h *Home) mint(spec Spec) (minted, error) {
 	if err := spec.check(); err != nil {
 		return minted{}, err
 	}
-	path, err := canonical(spec.Workspace)
-	if err != nil {
-		return minted{}, &OptionError{"workspace", fmt.Sprintf("%s cannot be used: %v", spec.Workspace, errors.Unwrap(err))}
-	}
-	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return minted{}, &OptionError{"workspace", path + " is not a directory"}
-	}
-	key, err := h.ensureWorkspace(path)
+	path, err := directory(spec.Workspace)
 	if err != nil {
 		return minted{}, err
 	}
 	deadline, err := h.deadline(spec.Deadline)
+	if err != nil {
+		return minted{}, err
+	}
+	if err := h.adopt(spec, WorkspaceKey(path)); err != nil {
+		return minted{}, err
+	}
+	key, err := h.ensureWorkspace(path)
 	if err != nil {
 		return minted{}, err
 	}
@@ -98,14 +99,36 @@ func (h *Home) mint(spec Spec) (minted, error) {
 		Detached: spec.Detached,
 		Options:  spec.Options, Bounds: spec.Bounds, DeadlineMS: deadline,
 	}
-	if err := h.adopt(spec, key); err != nil {
+	if m.conversation, err = lockFile(h.conversationLock(key, m.ref.ID)); err != nil {
 		return minted{}, err
 	}
 	if m.created.Prompt, err = h.keepPrompt(m.ref, spec.Prompt); err != nil {
+		m.abandon()
 		return minted{}, err
 	}
-	m.conversation, err = lockFile(h.conversationLock(key, m.created.Conversation))
-	return m, err
+	return m, nil
+}
+
+// abandon takes back what a mint that failed has left. The lock may be removed
+// because nobody else knows the id.
+func (m minted) abandon() {
+	_ = os.Remove(m.conversation.l.Path())
+	m.conversation.release()
+}
+
+// directory is the canonical path of a workspace that is one.
+func directory(workspace string) (string, error) {
+	path, err := canonical(workspace)
+	if err != nil {
+		if inner, ok := errors.AsType[*fs.PathError](err); ok {
+			err = inner.Err
+		}
+		return "", &OptionError{"workspace", fmt.Sprintf("%q cannot be used: %v", workspace, err)}
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return "", &OptionError{"workspace", path + " is not a directory"}
+	}
+	return path, nil
 }
 
 // deadline is when a task must be done, in Unix milliseconds; 0 is never.

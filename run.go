@@ -69,6 +69,9 @@ type Stop struct {
 	Yield  bool   // let the turn in flight end first
 }
 
+// Is makes a stop where nobody could be asked match [ErrUnaskable].
+func (s *Stop) Is(target error) bool { return target == ErrUnaskable && s.Reason == "unaskable" }
+
 func (s *Stop) Error() string {
 	if s.Detail == "" {
 		return "detached: " + s.Reason
@@ -106,8 +109,8 @@ func (r *run) loop(ctx context.Context) error {
 		if err := r.step(batch); err != nil {
 			return err
 		}
-		if r.yielding != "" && r.state.Turn.ID != r.yielding {
-			r.stop = &Stop{Reason: "yield"}
+		if turn := r.state.Turn.ID; r.yielding != "" && turn != "" && turn != r.yielding {
+			r.stop = &Stop{Reason: "yield"} // with nothing left to do, it may as well end
 		}
 		if err := r.reconcile(jobs); err != nil {
 			return err
@@ -252,6 +255,7 @@ func (r *run) retire(batch []arrival) error {
 // fold gathers the events of one commit and the state they lead to.
 type fold struct {
 	r       *run
+	born    time.Time // of the first record, if a journal was replayed
 	state   reducer.State
 	events  []reducer.Event
 	entries []reducer.Entry

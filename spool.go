@@ -15,6 +15,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/basisagent/basis/projections"
 	"github.com/basisagent/basis/reducer"
 )
 
@@ -111,7 +112,11 @@ func (s *spoolDir) sweep() ([]arrival, error) {
 	var all []arrival
 	for _, f := range files {
 		path := filepath.Join(s.inbox(), f.name)
-		e, err := readSpooled(path, f)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read the inbox: %w", err)
+		}
+		e, err := decodeSpooled(data, f)
 		if err != nil {
 			// Nobody accepted this one: what is dropped by rename is whole.
 			s.done[f.name] = true
@@ -126,11 +131,7 @@ func (s *spoolDir) sweep() ([]arrival, error) {
 	return all, nil
 }
 
-func readSpooled(path string, f spooled) (reducer.Event, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
+func decodeSpooled(data []byte, f spooled) (reducer.Event, error) {
 	if f.kind == spoolCancel {
 		var e reducer.CancelRequested
 		if err := json.Unmarshal(data, &e); err != nil {
@@ -164,7 +165,7 @@ func (s *spoolDir) drop(id, kind string, body any) error {
 	if err := os.MkdirAll(s.inbox(), 0o700); err != nil {
 		return err
 	}
-	return writeSynced(filepath.Join(s.inbox(), fmt.Sprintf("%06d-%s.%s", ordinal, id, kind)), data)
+	return projections.Replace(filepath.Join(s.inbox(), fmt.Sprintf("%06d-%s.%s", ordinal, id, kind)), data, true)
 }
 
 // spoolTick is how often a run looks into its inbox. Notification does not
@@ -184,43 +185,4 @@ func (s *spoolDir) watch(ctx context.Context, found func()) {
 			return
 		}
 	}
-}
-
-// writeSynced puts a file in place whole: temp, sync, rename, directory sync.
-func writeSynced(path string, data []byte) error {
-	return replaceFile(path, data, true)
-}
-
-// replaceFile renames a finished temporary file over path, so that a reader
-// sees the old content or the new and nothing between.
-func replaceFile(path string, data []byte, sync bool) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // gone already if the rename succeeded
-	_, err = tmp.Write(data)
-	if err == nil && sync {
-		err = tmp.Sync()
-	}
-	if err := errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp.Name(), path); err != nil || !sync {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes renames in a directory durable, where directories can be synced.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = d.Close() }()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrInvalid) && !errors.Is(err, fs.ErrPermission) {
-		return err
-	}
-	return nil
 }

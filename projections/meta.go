@@ -1,9 +1,9 @@
 package projections
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/basisagent/basis/reducer"
 )
@@ -16,13 +16,14 @@ type meta struct {
 	Detached  bool          `json:"detached"`
 	Workspace string        `json:"workspace"`
 	AgentID   string        `json:"agent_id"`
-	Continues string        `json:"continues,omitempty"`
 	Prompt    string        `json:"prompt"`
 	Options   metaOptions   `json:"options"`
 	Pending   *Terminal     `json:"pending_terminal,omitempty"`
 	StoppedBy reducer.Bound `json:"stopped_by,omitempty"`
 	Usage     *Usage        `json:"usage,omitempty"`
 	Deadline  int64         `json:"deadline_at_ms,omitempty"`
+	Created   int64         `json:"created_ms"`
+	Updated   int64         `json:"updated_ms"`
 }
 
 type metaOptions struct {
@@ -36,12 +37,19 @@ type metaOptions struct {
 	TokenBudget *int64  `json:"token_budget"`
 }
 
+// MetaFile is the name of the file that shows what a task is.
+const MetaFile = "meta.json"
+
+// MetaTimes say when a task was made and when it last got on.
+type MetaTimes struct{ Created, Updated time.Time }
+
 // WriteMeta writes meta.json for the task with that handle, by rename and
 // without a sync: what it says can be had from the journal at any time.
-func WriteMeta(dir, ref string, s reducer.State) error {
+func WriteMeta(dir, ref string, at MetaTimes, s reducer.State) error {
 	m := meta{
 		ID: ref, Detached: s.Detached, Workspace: s.Workspace, AgentID: s.Conversation,
-		Continues: s.Parent.ID, Prompt: promptOf(s), StoppedBy: s.Last.StoppedBy,
+		Prompt: promptOf(s), StoppedBy: s.Last.StoppedBy,
+		Created: at.Created.UnixMilli(), Updated: at.Updated.UnixMilli(),
 		Usage: UsageOf(s.Usage()), Deadline: s.DeadlineMS,
 		Options: metaOptions{
 			Provider: orNull(s.Options.Provider), BaseURL: orNull(s.Options.BaseURL), Model: orNull(s.Options.Model),
@@ -50,13 +58,15 @@ func WriteMeta(dir, ref string, s reducer.State) error {
 		},
 	}
 	if s.Parent.ID != "" {
-		m.Parent, m.Continues = &s.Parent.ID, ""
+		m.Parent = &s.Parent.ID
 	}
-	data, err := json.Marshal(m)
-	if err != nil {
-		return err
+	if end, due := reducer.Next(s); due {
+		if e, ok := end.(reducer.TaskEnded); ok {
+			pending := TerminalOf(reducer.Apply(s, e), nil)
+			m.Pending = &pending
+		}
 	}
-	return replace(filepath.Join(dir, "meta.json"), append(data, '\n'), false)
+	return writeJSON(filepath.Join(dir, MetaFile), m, false)
 }
 
 func approve(a reducer.Approve) string {

@@ -1,7 +1,9 @@
 package projections
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -16,7 +18,9 @@ type Stream struct {
 	o     StreamOptions
 	state reducer.State
 	turn  reducer.Usage // of the open turn
-	held  []Body        // notices from before a turn: run_started comes first
+	fault string        // the kind with which the newest request of the open turn failed
+	held  []Body        // notices from before the first turn: run_started comes first
+	runs  int           // pairs of run_started and run_finished that were closed
 }
 
 // StreamOptions says what a stream shows that the journal doesn't hold.
@@ -62,17 +66,20 @@ func (s *Stream) Progress(p reducer.Progress) (Line, bool) {
 func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 	switch e := e.(type) {
 	case reducer.TurnStarted:
-		s.turn = reducer.Usage{}
-		bodies := append(s.turnStarted(before), s.held...)
-		s.held = nil
-		return bodies
+		s.turn, s.fault = reducer.Usage{}, ""
+		return s.opening(before)
 	case reducer.TurnEnded:
 		return s.turnEnded(e)
 	case reducer.WorkspaceFailed:
 		if before.Turn.ID != "" {
 			return nil // the turn's own end says it
 		}
-		return []Body{Failure{Message: e.Error}, RunFinished{Status: "error", Message: e.Error}}
+		return s.unopened(before, RunFinished{Status: "error", Message: e.Error})
+	case reducer.TaskEnded:
+		if s.runs > 0 || e.State == reducer.StateClosed {
+			return nil
+		}
+		return s.unopened(before, RunFinished{Status: "error", Message: cmp.Or(e.Error, string(e.State)), StoppedBy: string(e.StoppedBy)})
 	case reducer.WorkspaceOpened:
 		return s.notices(e.Warnings...)
 	case reducer.ModelAnswered:
@@ -81,6 +88,7 @@ func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 		retry := Retry{AgentID: s.agent(), Error: kindAndMessage(e.Kind, e.Message), Attempt: e.Attempt, MaxAttempts: e.Max, NextDelayMS: e.DelayMS}
 		return append(s.usage(s.agent(), e.Usage), retry)
 	case reducer.RoundFailed:
+		s.fault = e.Kind
 		return s.usage(s.agent(), e.Usage)
 	case reducer.UsageSampled:
 		return s.usage(s.agent()+"/"+strconv.Itoa(e.Child), e.Usage)
@@ -93,27 +101,18 @@ func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 		if e.Outcome != reducer.OutcomeDone {
 			status = "failed"
 		}
-		return []Body{childUpdate(e.N, e.Task, status, "", e.Error)}
+		return []Body{childUpdate(e.N, e.Task, status, asked(before, e), e.Error)}
 	case reducer.JournalRepaired:
 		return s.notices("the end of the journal was torn: " + strconv.FormatInt(e.CutBytes, 10) +
 			" bytes after record " + strconv.FormatUint(e.AfterSeq, 10) + " were set aside in " + e.File)
-	case reducer.JournalCreated, reducer.JournalSalvaged, reducer.AgentCreated, reducer.AgentAttached, reducer.AgentDetached, reducer.Note,
-		reducer.RoundStarted, reducer.MessageAnswered, reducer.TaskEnded, reducer.HookAnswered, reducer.CallReviewed,
+	case reducer.Note:
+		if !e.Known() {
+			return []Body{Notice{Severity: "warning", Message: "the journal holds an event that this program does not know: " + e.Name}}
+		}
+	case reducer.JournalCreated, reducer.JournalSalvaged, reducer.AgentCreated, reducer.AgentAttached, reducer.AgentDetached,
+		reducer.RoundStarted, reducer.MessageAnswered, reducer.HookAnswered, reducer.CallReviewed,
 		reducer.MessageReceived, reducer.SessionConfigured, reducer.CancelRequested, reducer.BoundPassed, reducer.InboxClosed:
 	}
-	return nil
-}
-
-// notices are warnings; those from before a turn stand behind its beginning.
-func (s *Stream) notices(messages ...string) []Body {
-	var bodies []Body
-	for _, m := range messages {
-		bodies = append(bodies, Notice{Severity: "warning", Message: m})
-	}
-	if s.state.Turn.ID != "" {
-		return bodies
-	}
-	s.held = append(s.held, bodies...)
 	return nil
 }
 
@@ -122,11 +121,20 @@ func (s *Stream) agent() string { return s.state.Conversation }
 // Text is the whole of a text of this history, as far as it can be read.
 func (s *Stream) Text(t reducer.Text) string { return whole(t, s.o.Load) }
 
-func (s *Stream) turnStarted(before reducer.State) []Body {
-	setup := s.state.Setup
+// unopened is the whole run of a prompt whose turn never began: a stream
+// begins with run_started and ends with run_finished whatever happened.
+func (s *Stream) unopened(before reducer.State, end RunFinished) []Body {
+	s.runs++
+	return append(s.opening(before), Failure{Message: end.Message}, end)
+}
+
+// opening is what a turn begins with: the prompt that waited longest in before.
+func (s *Stream) opening(before reducer.State) []Body {
+	setup, asked := s.state.Setup, s.state.Options
 	start := RunStarted{
 		Schema: Schema, Basis: s.o.Program, SessionID: s.state.Conversation, Task: s.o.Task,
-		Workspace: s.state.Workspace, Model: setup.Source.Model, Provider: setup.Source.Provider, ContextFiles: []File{},
+		Workspace: s.state.Workspace, ContextFiles: []File{},
+		Model: cmp.Or(setup.Source.Model, asked.Model), Provider: cmp.Or(setup.Source.Provider, asked.Provider),
 	}
 	for _, f := range setup.Context {
 		start.ContextFiles = append(start.ContextFiles, File{Path: f.Path, Scope: f.Scope})
@@ -141,10 +149,26 @@ func (s *Stream) turnStarted(before reducer.State) []Body {
 			said.Text += s.Text(p.Text)
 		}
 	}
-	return []Body{start, said}
+	bodies := append([]Body{start, said}, s.held...)
+	s.held = nil
+	return bodies
+}
+
+// notices are warnings; those from before the first turn stand behind its beginning.
+func (s *Stream) notices(messages ...string) []Body {
+	var bodies []Body
+	for _, m := range messages {
+		bodies = append(bodies, Notice{Severity: "warning", Message: m})
+	}
+	if s.state.Turn.ID != "" || s.runs > 0 {
+		return bodies
+	}
+	s.held = append(s.held, bodies...)
+	return nil
 }
 
 func (s *Stream) turnEnded(e reducer.TurnEnded) []Body {
+	s.runs++
 	end := RunFinished{Status: "ok", StoppedBy: string(e.StoppedBy), Usage: UsageOf(s.turn)}
 	if e.Outcome == reducer.OutcomeOK {
 		return []Body{end}
@@ -153,7 +177,18 @@ func (s *Stream) turnEnded(e reducer.TurnEnded) []Body {
 	if end.Message == "" {
 		end.Message = string(e.Outcome)
 	}
-	return []Body{Failure{Message: end.Message, Recoverable: false}, end}
+	recoverable := e.Outcome == reducer.OutcomeFailed && e.StoppedBy == "" && transient(s.fault)
+	return []Body{Failure{Message: end.Message, Recoverable: recoverable}, end}
+}
+
+// transient reports whether a request that failed like this may succeed later
+// without anything being changed. The words are those of the providers.
+func transient(kind string) bool {
+	switch kind {
+	case "rate_limit", "overloaded", "server", "timeout", "malformed_tool_call", "stream_cut", "network":
+		return true
+	}
+	return false
 }
 
 func (s *Stream) modelAnswered(e reducer.ModelAnswered) []Body {
@@ -232,6 +267,9 @@ func (s *Stream) settledText(c reducer.Call, e reducer.CallSettled) string {
 
 // permission shows how a call that somebody had to allow came to be allowed.
 func (s *Stream) permission(c reducer.Call, by string) []Body {
+	if c.Phase == reducer.PhaseAnswered {
+		return nil // the answer has its own line
+	}
 	allowed := PermissionResolved{RequestID: c.ID, ToolCallID: c.ID, ToolName: c.Name, Outcome: "allowed"}
 	switch scope, isRule := strings.CutSuffix(by, "/allow"); {
 	case isRule:
@@ -243,7 +281,7 @@ func (s *Stream) permission(c reducer.Call, by string) []Body {
 	case by == "always":
 		return []Body{s.requested(c), allowed}
 	}
-	return nil // a person's answer has its own event, a read needs none
+	return nil // a read needs none
 }
 
 func (s *Stream) requested(c reducer.Call) Body {
@@ -255,6 +293,15 @@ func (s *Stream) requested(c reducer.Call) Body {
 	return PermissionRequested{
 		RequestID: c.ID, ToolCallID: c.ID, ToolName: c.Name, Description: Summary(c.Name, in), Preview: preview,
 	}
+}
+
+// asked is what a child that has settled was asked to do.
+func asked(s reducer.State, e reducer.ChildSettled) string {
+	i := slices.IndexFunc(s.Family, func(c reducer.Child) bool { return c.N == e.N && c.Task == e.Task })
+	if i < 0 {
+		return ""
+	}
+	return s.Family[i].Prompt.String()
 }
 
 func childUpdate(n int, task, status, title, detail string) Body {

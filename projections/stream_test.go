@@ -1,4 +1,4 @@
-package projections_test
+package projections
 
 import (
 	"encoding/json"
@@ -8,292 +8,391 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/basisagent/basis/projections"
 	"github.com/basisagent/basis/reducer"
 )
 
-// lines plays a history, with progress in between, and gives the public lines.
-func lines(history ...any) []string {
-	s := projections.NewStream(projections.StreamOptions{Task: "k/a", Program: "0"})
-	var out []string
-	seq := uint64(0)
-	for _, h := range history {
-		switch h := h.(type) {
-		case reducer.Progress:
-			if l, ok := s.Progress(h); ok {
-				out = append(out, string(l.JSON(-1)))
-			}
-		case reducer.Event:
-			seq++
-			for _, l := range s.Entry(reducer.Entry{Seq: seq, Event: h}) {
-				out = append(out, string(l.JSON(-1)))
-			}
-		}
-	}
-	return out
+func testOptions() StreamOptions { return StreamOptions{Task: "k/a1", Program: "0.1.0"} }
+
+// EV-1, EV-2, EV-3: one flat object a line; the whole of two histories.
+func TestGolden(t *testing.T) {
+	golden(t, "plain", stream(testOptions(), entries(plain()...)))
+	golden(t, "full", stream(testOptions(), entries(full()...)))
 }
 
-// types are the types of lines, in order.
-func types(t *testing.T, lines []string) []string {
+// line is a line of the stream as a reader takes it apart.
+type line map[string]any
+
+func (l line) str(key string) string { s, _ := l[key].(string); return s }
+
+func lines(t *testing.T, events ...reducer.Event) []line {
 	t.Helper()
-	var all []string
-	for _, l := range lines {
-		var m struct {
-			Type string `json:"type"`
+	var all []line
+	for text := range strings.Lines(stream(testOptions(), entries(events...))) {
+		var l line
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			t.Fatalf("line %q: %v", text, err)
 		}
-		if err := json.Unmarshal([]byte(l), &m); err != nil {
-			t.Fatalf("line %s: %v", l, err)
-		}
-		all = append(all, m.Type)
+		all = append(all, l)
 	}
 	return all
 }
 
-func begun(more ...any) []any {
-	return append([]any{
-		reducer.AgentCreated{
-			Kind: reducer.KindTask, ID: "a", Conversation: "a", Workspace: "/w",
-			Prompt: []reducer.Part{
-				{Type: reducer.PartText, Text: reducer.T("look\nat this")},
-				{Type: reducer.PartImage, Image: reducer.Ref{Media: "image/png"}},
-			},
-		},
-		reducer.AgentAttached{Gen: 2, Rules: reducer.RulesVersion},
-		reducer.WorkspaceOpened{
-			Provider: "openai", Model: "m", Wire: "openai-chat", Context: []reducer.ContextFile{{Path: "/w/AGENTS.md", Scope: "workspace"}},
-			Warnings: []string{"a file was skipped"},
-		},
-		reducer.TurnStarted{Turn: "t1"},
-		reducer.RoundStarted{Round: "r1"},
-	}, more...)
+func ofType(all []line, kind string) []line {
+	return slices.DeleteFunc(slices.Clone(all), func(l line) bool { return l.str("type") != kind })
 }
 
-func answered(round, text string, calls ...reducer.CallHead) reducer.ModelAnswered {
-	a := reducer.ModelAnswered{
-		Round: round, Stop: reducer.StopEndTurn, Calls: calls,
-		Usage: reducer.Usage{Input: reducer.Known(10), Output: reducer.Known(2), Reasoning: reducer.Known(1)},
+func types(all []line) string {
+	var names []string
+	for _, l := range all {
+		names = append(names, l.str("type"))
 	}
-	if text != "" {
-		a.Items = append(a.Items, reducer.Item{Type: reducer.ItemText, Text: reducer.T(text)})
-	}
-	for _, c := range calls {
-		a.Stop = reducer.StopToolUse
-		a.Items = append(a.Items, reducer.Item{Type: reducer.ItemCall, Name: c.Name, Args: reducer.T(`{"input":"!cargo test"}`)})
-	}
-	return a
+	return strings.Join(names, " ")
 }
 
-func shell(id string) reducer.CallHead {
-	return reducer.CallHead{ID: id, Name: "spawn", Class: reducer.ClassProcess, Lane: reducer.LaneExclusive}
-}
-
-// EV-2, EV-4, EV-5, EV-15…18, EV-25, EV-26, EV-36: the order of a whole turn, each line flat,
-// what there is nothing to say about absent, and run_started before every notice (FR-055).
-func TestWholeTurn(t *testing.T) {
-	got := lines(begun(
-		reducer.Progress{Kind: reducer.ProgressReasoning, Text: "hm"},
-		reducer.Progress{Kind: reducer.ProgressText, Text: "I'll "},
-		reducer.Progress{Kind: reducer.ProgressText, Text: "test."},
-		reducer.Progress{Kind: reducer.ProgressCall, Text: "spawn"},
-		answered("r1", "I'll test.", shell("r1.c1")),
-		reducer.CallReviewed{Call: "r1.c1", Preview: json.RawMessage(`{"mode":"shell","body":"cargo test","cwd":"/w","target":"local"}`)},
-		reducer.CallStarted{Call: "r1.c1", By: "always"},
-		reducer.Progress{Kind: reducer.ProgressOutput, Call: "r1.c1", Tool: "spawn", Text: "1 ok"},
-		reducer.CallSettled{Call: "r1.c1", Outcome: reducer.OutcomeDone, Output: reducer.T("1 ok\nsecret second line"), MS: 5},
-		reducer.RoundStarted{Round: "r2"},
-		answered("r2", "It passes."),
-		reducer.TurnEnded{Turn: "t1", Outcome: reducer.OutcomeOK},
-		reducer.InboxClosed{},
-		reducer.TaskEnded{State: reducer.StateSucceeded},
-	)...)
-	want := []string{
-		`{"type":"run_started","record":4,"schema":2,"basis":"0","session_id":"a","task":"k/a","workspace":"/w","model":"m","provider":"openai","context_files":[{"path":"/w/AGENTS.md","scope":"workspace"}]}`,
-		`{"type":"user_message","record":4,"text":"look\nat this","image_count":1}`,
-		`{"type":"notice","record":4,"severity":"warning","message":"a file was skipped"}`,
-		`{"type":"assistant_reasoning_delta","text":"hm"}`,
-		`{"type":"assistant_delta","text":"I'll "}`,
-		`{"type":"assistant_delta","text":"test."}`,
-		`{"type":"assistant_message","record":6,"text":"I'll test."}`,
-		`{"type":"usage","record":6,"agent_id":"a","input_tokens":10,"output_tokens":2,"reasoning_tokens":1}`,
-		`{"type":"tool_queued","record":6,"tool_call_id":"r1.c1","tool_name":"spawn","summary":"spawn !cargo test","mutability":"mutating","input":{"input":"!cargo test"}}`,
-		`{"type":"permission_requested","record":8,"request_id":"r1.c1","tool_call_id":"r1.c1","tool_name":"spawn","description":"spawn !cargo test","preview":{"mode":"shell","body":"cargo test","cwd":"/w","target":"local"}}`,
-		`{"type":"permission_resolved","record":8,"request_id":"r1.c1","tool_call_id":"r1.c1","tool_name":"spawn","outcome":"allowed"}`,
-		`{"type":"tool_started","record":8,"tool_call_id":"r1.c1","tool_name":"spawn"}`,
-		`{"type":"tool_progress","tool_call_id":"r1.c1","tool_name":"spawn","progress":"1 ok"}`,
-		`{"type":"tool_completed","record":9,"tool_call_id":"r1.c1","tool_name":"spawn","summary":"spawn !cargo test","is_error":false}`,
-		`{"type":"assistant_message","record":11,"text":"It passes."}`,
-		`{"type":"usage","record":11,"agent_id":"a","input_tokens":10,"output_tokens":2,"reasoning_tokens":1}`,
-		`{"type":"run_finished","record":12,"status":"ok","usage":{"input_tokens":20,"output_tokens":4,"reasoning_tokens":2}}`,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("lines (-want +got):\n%s", diff)
-	}
-}
-
-// EV-1, EV-3: the same journal gives the same durable lines, watched or replayed.
-func TestReplayIsTheSame(t *testing.T) {
-	history := begun(answered("r1", "x"), reducer.TurnEnded{Turn: "t1", Outcome: reducer.OutcomeOK})
-	live := slices.Insert(slices.Clone(history), 5, any(reducer.Progress{Kind: reducer.ProgressText, Text: "x"}))
-	watched := slices.DeleteFunc(lines(live...), func(l string) bool { return strings.Contains(l, "assistant_delta") })
-	if diff := cmp.Diff(lines(history...), watched); diff != "" {
-		t.Errorf("durable lines (-replayed +watched):\n%s", diff)
-	}
-}
-
-// EV-7: a workspace that can't be opened opens no turn; a run that is streamed still ends.
-func TestWorkspaceFailed(t *testing.T) {
-	got := lines(begun()[0], begun()[1], reducer.WorkspaceFailed{Code: "open", Error: "no key"})
-	want := []string{
-		`{"type":"error","record":3,"message":"no key","recoverable":false}`,
-		`{"type":"run_finished","record":3,"status":"error","message":"no key"}`,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("lines (-want +got):\n%s", diff)
-	}
-}
-
-// EV-6, EV-21, EV-28, EV-29: how a turn's end is told.
-func TestTurnEnds(t *testing.T) {
-	for name, c := range map[string]struct {
-		end  reducer.TurnEnded
-		want []string
-	}{
-		"ok":        {reducer.TurnEnded{Outcome: reducer.OutcomeOK}, []string{`"status":"ok"}`}},
-		"ok, bound": {reducer.TurnEnded{Outcome: reducer.OutcomeOK, StoppedBy: reducer.BoundTokens}, []string{`"status":"ok","stopped_by":"token_budget"}`}},
-		"failed": {reducer.TurnEnded{Outcome: reducer.OutcomeFailed, Error: "auth: no"}, []string{
-			`"type":"error","record":6,"message":"auth: no","recoverable":false}`, `"status":"error","message":"auth: no"}`,
-		}},
-		"deadline": {reducer.TurnEnded{Outcome: reducer.OutcomeFailed, Error: "late", StoppedBy: reducer.BoundDeadline}, []string{
-			`"message":"late"`, `"status":"error","message":"late","stopped_by":"deadline"}`,
-		}},
-		"cancelled": {reducer.TurnEnded{Outcome: reducer.OutcomeCancelled}, []string{`"message":"cancelled"`, `"status":"error","message":"cancelled"}`}},
-	} {
-		c.end.Turn = "t1"
-		got := lines(begun(c.end)...)[3:]
-		if len(got) != len(c.want) {
-			t.Errorf("%s: lines = %q, want %d", name, got, len(c.want))
-			continue
+// EV-2, EV-3, EV-5: numbers rise by one, nothing optional is null, no object
+// but inputs, previews and usage is nested.
+func TestLinesAreFlatAndNumbered(t *testing.T) {
+	for i, l := range lines(t, full()...) {
+		if l["seq"] != float64(i+1) {
+			t.Errorf("line %d has seq %v, want %d", i, l["seq"], i+1)
 		}
-		for i, w := range c.want {
-			if !strings.Contains(got[i], w) {
-				t.Errorf("%s: line %d = %s, want %s in it", name, i, got[i], w)
+		for key, v := range l {
+			_, nested := v.(map[string]any)
+			if v == nil || nested && !slices.Contains([]string{"input", "preview", "usage"}, key) {
+				t.Errorf("line %d: member %s = %v, want a plain value", i, key, v)
 			}
 		}
 	}
 }
 
-// EV-35, EV-37: what nobody reported is not shown, not even as 0.
-func TestNoUsage(t *testing.T) {
-	a := answered("r1", "x")
-	a.Usage = reducer.Usage{}
-	got := lines(begun(a, reducer.TurnEnded{Turn: "t1", Outcome: reducer.OutcomeOK})...)
-	for _, l := range got {
-		if strings.Contains(l, "usage") {
-			t.Errorf("a line tells of usage that nobody reported: %s", l)
-		}
-	}
-}
-
-// EV-38: what a delegation costs is relayed under its own id and is in the total.
-func TestChildUsage(t *testing.T) {
-	call := reducer.CallHead{ID: "r1.c1", Name: "spawn", Class: reducer.ClassProcess, Lane: reducer.LaneDelegation}
-	got := lines(begun(
-		answered("r1", "", call), reducer.CallStarted{Call: "r1.c1"}, reducer.ChildSpawned{N: 1, Call: "r1.c1", Prompt: reducer.T("find X")},
-		reducer.UsageSampled{Child: 1, Round: "r1", Usage: reducer.Usage{Input: reducer.Known(7), Output: reducer.Known(3)}},
-		reducer.TurnEnded{Turn: "t1", Outcome: reducer.OutcomeFailed, Error: "x"},
-	)...)
-	all := strings.Join(got, "\n")
-	for _, want := range []string{
-		`"type":"task_updated","record":8,"task_id":"1","kind":"subagent","status":"spawned","title":"find X"}`,
-		`"agent_id":"a/1","input_tokens":7,"output_tokens":3}`,
-		`"usage":{"input_tokens":17,"output_tokens":5,"reasoning_tokens":1}}`,
+// EV-4, EV-6, EV-15, TASK-33: each turn opens with run_started, which carries the
+// schema, and the prompt, and closes with run_finished, whatever happened.
+func TestTurnsArePairs(t *testing.T) {
+	for name, events := range map[string][]reducer.Event{
+		"plain": plain(), "full": full(),
+		"never opened": append(begun(reducer.Options{})[:3:3], reducer.WorkspaceFailed{Code: "open", Error: "no model"}),
+		"never begun": append(begun(reducer.Options{})[:3:3], reducer.CancelRequested{Scope: "task"}, reducer.InboxClosed{},
+			reducer.TaskEnded{State: reducer.StateCancelled}),
 	} {
-		if !strings.Contains(all, want) {
-			t.Errorf("lines lack %s:\n%s", want, all)
+		open := false
+		all := lines(t, events...)
+		for i, l := range all {
+			switch l.str("type") {
+			case "run_started":
+				if open || l["schema"] != 2.0 || l.str("basis") != "0.1.0" || all[i+1].str("type") != "user_message" {
+					t.Errorf("%s: line %d = %v, want it to open a turn with schema 2 and the prompt after it", name, i, l)
+				}
+				open = true
+			case "run_finished":
+				if !open {
+					t.Errorf("%s: line %d closes what is not open", name, i)
+				}
+				open = false
+			case "assistant_message", "tool_queued", "tool_started", "tool_completed", "usage", "error":
+				if !open {
+					t.Errorf("%s: line %d, %s, stands outside a turn", name, i, l.str("type"))
+				}
+			}
+		}
+		if open || len(all) == 0 || all[0].str("type") != "run_started" {
+			t.Errorf("%s: %s, want closed turns that begin with run_started", name, types(all))
 		}
 	}
 }
 
-// EV-16, EV-42: a question is shown where somebody is asked and under always,
-// never for a read; a remembered answer shows its scope; a refusal goes straight to its end.
-func TestPermissions(t *testing.T) {
-	read := reducer.CallHead{ID: "r1.c1", Name: "read", Class: reducer.ClassNone, Lane: reducer.LaneParallel}
-	for name, c := range map[string]struct {
-		call   reducer.CallHead
-		events []any
-		want   []string
-		has    string
+// EV-7: a prompt that is refused before there is a task says nothing, and one
+// that waits says nothing either.
+func TestNothingBeforeTheTurn(t *testing.T) {
+	if got := lines(t, begun(reducer.Options{})[:4]...); len(got) != 0 {
+		t.Errorf("lines before a turn = %v, want none", got)
+	}
+}
+
+// EV-16, EV-17, EV-18, EV-27: the lines of a call come in their order; usage
+// stands once an answer, after its text and before its calls.
+func TestOrderWithinACall(t *testing.T) {
+	all := lines(t, full()...)
+	const order = "tool_queued permission_requested permission_resolved tool_started tool_completed"
+	at := map[string]int{}
+	for _, l := range all {
+		id := l.str("tool_call_id")
+		if id == "" {
+			continue
+		}
+		pos := strings.Index(order, l.str("type"))
+		if last, seen := at[id]; seen && pos <= last || !seen && l.str("type") != "tool_queued" {
+			t.Errorf("call %s: %s comes out of order", id, l.str("type"))
+		}
+		at[id] = pos
+	}
+	for id, last := range at {
+		if last != strings.Index(order, "tool_completed") {
+			t.Errorf("call %s is never completed", id)
+		}
+	}
+	got := types(lines(t, plain()[:7]...))
+	if want := "run_started user_message assistant_message usage tool_queued tool_queued tool_queued tool_queued"; got != want {
+		t.Errorf("lines of an answer = %q, want %q", got, want)
+	}
+}
+
+// EV-10, EV-20: of an output only a summary is shown, and it is the real
+// result, whatever a hook lets the model read.
+func TestNoOutputsOnTheStream(t *testing.T) {
+	long := strings.Repeat("x", 5000)
+	events := plain()
+	for i, e := range events {
+		if s, ok := e.(reducer.CallSettled); ok {
+			s.Output = reducer.T(s.Output.String() + "\n" + long)
+			events[i] = s
+		}
+	}
+	if out := stream(testOptions(), entries(events...)); strings.Contains(out, long) {
+		t.Error("the stream holds a whole output, want a summary")
+	}
+	for _, l := range ofType(lines(t, full()...), "tool_completed") {
+		if l.str("tool_call_id") == "r3.c2" && (l.str("summary") != "write bb" || l["is_error"] != false) {
+			t.Errorf("tool_completed of a call whose result a hook replaced = %v, want the real result", l)
+		}
+	}
+}
+
+// EV-17, EV-9: deltas carry no number, are not there on a replay, and what a
+// retry voids is shown whole by the message.
+func TestProgressLines(t *testing.T) {
+	s := NewStream(testOptions())
+	for _, tt := range []struct {
+		p    reducer.Progress
+		want string
 	}{
-		"a read": {read, []any{reducer.CallStarted{Call: "r1.c1"}}, []string{"tool_started"}, ""},
-		"asked and allowed": {shell("r1.c1"), []any{
-			reducer.ApprovalRequested{Call: "r1.c1"},
-			reducer.ApprovalAnswered{Call: "r1.c1", Allow: true, Scope: "once", By: "person"},
-			reducer.CallStarted{Call: "r1.c1", By: "person"},
-		}, []string{"permission_requested", "permission_resolved", "tool_started"}, `"outcome":"allowed"}`},
-		"asked and denied for the run": {shell("r1.c1"), []any{
-			reducer.ApprovalRequested{Call: "r1.c1"},
-			reducer.ApprovalAnswered{Call: "r1.c1", Scope: "process", By: "person"},
-			reducer.CallRefused{Call: "r1.c1", Code: "denied", Text: "The user said no."},
-		}, []string{"permission_requested", "permission_resolved", "tool_completed"}, `"outcome":"denied","rule_scope":"process"}`},
-		"remembered in this process": {
-			shell("r1.c1"),
-			[]any{reducer.CallStarted{Call: "r1.c1", By: "process"}},
-			[]string{"permission_resolved", "tool_started"},
-			`"rule_scope":"process"`,
-		},
-		"by a rule": {
-			shell("r1.c1"),
-			[]any{reducer.CallStarted{Call: "r1.c1", By: "project/allow"}},
-			[]string{"permission_resolved", "tool_started"},
-			`"rule_scope":"project"`,
-		},
-		"never": {
-			shell("r1.c1"),
-			[]any{reducer.CallRefused{Call: "r1.c1", Code: "denied", Text: "Not allowed.\nmore"}},
-			[]string{"tool_completed"},
-			`"summary":"Not allowed.","is_error":true}`,
-		},
+		{reducer.Progress{Kind: reducer.ProgressText, Text: "Twe"}, `{"type":"assistant_delta","text":"Twe"}`},
+		{reducer.Progress{Kind: reducer.ProgressReasoning, Text: "hm"}, `{"type":"assistant_reasoning_delta","text":"hm"}`},
+		{reducer.Progress{Kind: reducer.ProgressOutput, Call: "r1.c3", Tool: "spawn", Text: "ok"}, `{"type":"tool_progress","tool_call_id":"r1.c3","tool_name":"spawn","progress":"ok"}`},
+		{reducer.Progress{Kind: reducer.ProgressVoid}, ""},
+		{reducer.Progress{Kind: reducer.ProgressCall, Text: "read"}, ""},
 	} {
-		events := c.events
-		if c.call.Class != reducer.ClassNone {
-			events = append([]any{reducer.CallReviewed{Call: "r1.c1"}}, events...)
+		l, ok := s.Progress(tt.p)
+		got := ""
+		if ok {
+			got = string(l.JSON(-1))
 		}
-		got := lines(begun(append([]any{answered("r1", "", c.call)}, events...)...)...)[5:]
-		if diff := cmp.Diff(c.want, types(t, got)); diff != "" {
-			t.Errorf("%s: types (-want +got):\n%s", name, diff)
+		if got != tt.want || l.Durable() {
+			t.Errorf("Progress(%+v) = %s, durable %v, want %s", tt.p, got, l.Durable(), tt.want)
 		}
-		if !strings.Contains(strings.Join(got, "\n"), c.has) {
-			t.Errorf("%s: lines lack %s:\n%s", name, c.has, strings.Join(got, "\n"))
+	}
+	retries := ofType(lines(t, plain()...), "retry")
+	if len(retries) != 1 || retries[0].str("error") != "stream_cut: ended early" || retries[0]["next_delay_ms"] != 500.0 {
+		t.Errorf("retry lines = %v, want one that says why and when", retries)
+	}
+}
+
+// EV-21, EV-28, EV-29: a failed turn says why before it finishes, and whether
+// trying again is worth it; a bound can end a run that answered.
+func TestHowTurnsEnd(t *testing.T) {
+	answer := reducer.ModelAnswered{Round: "r1", Stop: reducer.StopEndTurn, Items: []reducer.Item{text("x")}}
+	failed := func(kind string) reducer.Event { return reducer.RoundFailed{Round: "r1", Kind: kind, Message: "m"} }
+	ended := func(o reducer.Outcome, text string, by reducer.Bound) reducer.Event {
+		return reducer.TurnEnded{Turn: "t1", Outcome: o, Error: text, StoppedBy: by}
+	}
+	for name, tt := range map[string]struct {
+		events                     []reducer.Event
+		status, message, stoppedBy string
+		recoverable                bool
+	}{
+		"answered":      {[]reducer.Event{answer, ended("ok", "", "")}, "ok", "", "", false},
+		"over budget":   {[]reducer.Event{answer, ended("ok", "", reducer.BoundTokens)}, "ok", "", "token_budget", false},
+		"graceful stop": {[]reducer.Event{ended("ok", "", "")}, "ok", "", "", false},
+		"overloaded":    {[]reducer.Event{failed("overloaded"), ended("failed", "overloaded: m", "")}, "error", "overloaded: m", "", true},
+		"network":       {[]reducer.Event{failed("network"), ended("failed", "network: m", "")}, "error", "network: m", "", true},
+		"wrong key":     {[]reducer.Event{failed("auth"), ended("failed", "auth: m", "")}, "error", "auth: m", "", false},
+		"deadline":      {[]reducer.Event{failed("deadline"), ended("failed", "the deadline passed", reducer.BoundDeadline)}, "error", "the deadline passed", "deadline", false},
+		"cancelled":     {[]reducer.Event{failed("cancelled"), ended("cancelled", "", "")}, "error", "cancelled", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := lines(t, append(begun(reducer.Options{}), tt.events...)...)
+			end := all[len(all)-1]
+			if end.str("status") != tt.status || end.str("message") != tt.message || end.str("stopped_by") != tt.stoppedBy {
+				t.Errorf("run_finished = %v, want %+v", end, tt)
+			}
+			errs := ofType(all, "error")
+			if tt.status == "ok" {
+				if len(errs) > 0 {
+					t.Errorf("error lines = %v, want none", errs)
+				}
+				return
+			}
+			before := all[len(all)-2]
+			if len(errs) != 1 || before.str("type") != "error" || before.str("message") != tt.message || before["recoverable"] != tt.recoverable {
+				t.Errorf("the line before run_finished = %v, want an error, recoverable %v", before, tt.recoverable)
+			}
+		})
+	}
+}
+
+// EV-25, EV-26: context files are listed weakest first with their scope, also
+// where the host's own system text replaced them.
+func TestContextFiles(t *testing.T) {
+	replaced := ""
+	start := lines(t, begun(reducer.Options{System: &replaced})...)[0]
+	got, _ := json.Marshal(start["context_files"])
+	want := `[{"path":"/h/AGENTS.md","scope":"global"},{"path":"/srv/AGENTS.md","scope":"ancestor:1"},{"path":"/srv/app/AGENTS.md","scope":"workspace"}]`
+	if string(got) != want {
+		t.Errorf("context_files = %s, want %s", got, want)
+	}
+	if start.str("task") != "k/a1" || start.str("session_id") != "a1" || start.str("model") != "m" || start.str("provider") != "openai" {
+		t.Errorf("run_started = %v, want its task, conversation, model and provider", start)
+	}
+}
+
+// EV-35, EV-36, EV-37, EV-38: a usage line for each response that reported any,
+// a delegation's included; the total of a turn at its end; never a 0 for what
+// nobody said.
+func TestUsageLines(t *testing.T) {
+	all := lines(t, full()...)
+	var agents []string
+	for _, l := range ofType(all, "usage") {
+		agents = append(agents, l.str("agent_id"))
+		if _, ok := l["cache_read_tokens"]; ok {
+			t.Errorf("usage = %v, want no counter that was not reported", l)
+		}
+	}
+	if got := strings.Join(agents, " "); got != "a1 a1 a1/1 a1" {
+		t.Errorf("usage lines are about %q, want a1 a1 a1/1 a1", got)
+	}
+	ends := ofType(all, "run_finished")
+	if got, _ := json.Marshal(ends[0]["usage"]); string(got) != `{"input_tokens":210,"output_tokens":16}` {
+		t.Errorf("usage of the first turn = %s", got)
+	}
+	if got, _ := json.Marshal(ends[1]["usage"]); string(got) != `{"input_tokens":12,"output_tokens":1}` {
+		t.Errorf("usage of the second turn = %s, want the delegation's and the failed request's", got)
+	}
+	silent := lines(t, append(begun(reducer.Options{}), reducer.ModelAnswered{Round: "r1", Stop: reducer.StopEndTurn, Items: []reducer.Item{text("x")}},
+		reducer.TurnEnded{Turn: "t1", Outcome: reducer.OutcomeOK})...)
+	if _, ok := silent[len(silent)-1]["usage"]; ok || len(ofType(silent, "usage")) > 0 {
+		t.Errorf("lines without a report = %v, want no usage anywhere", silent)
+	}
+}
+
+// EV-42, TOOL-59: who was asked is asked on the stream; a rule resolves without
+// a question; a read and a call that --approve never refuses have neither.
+func TestPermissionLines(t *testing.T) {
+	got := map[string]string{}
+	for _, l := range lines(t, full()...) {
+		if strings.HasPrefix(l.str("type"), "permission_") {
+			id := l.str("tool_call_id")
+			got[id] += strings.TrimPrefix(l.str("type"), "permission_") + " " + l.str("outcome") + l.str("rule_scope") + ";"
+		}
+	}
+	want := map[string]string{
+		"r1.c3": "requested ;resolved allowed;",        // --approve always
+		"r3.c1": "resolved allowedproject;",            // a rule
+		"r3.c2": "requested ;resolved allowedprocess;", // a person, for this run
+		"r3.c3": "resolved deniedglobal;",              // a rule
+		"r3.c4": "requested ;resolved denied;",         // a person
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("permission lines by call (-want +got):\n%s", diff)
+	}
+	never := lines(t, append(plain()[:7:7], reducer.CallReviewed{Call: "r1.c3"},
+		reducer.CallRefused{Call: "r1.c3", Code: "denied", Text: "The call of spawn was denied: this run may not change anything (--approve never)."})...)
+	if p := append(ofType(never, "permission_requested"), ofType(never, "permission_resolved")...); len(p) > 0 {
+		t.Errorf("permission lines under --approve never = %v, want none", p)
+	}
+}
+
+// EV-43, EV-30: the queued input is what the model sent, or its raw text; the
+// preview is what the approver saw.
+func TestInputsAndPreviews(t *testing.T) {
+	all := lines(t, plain()...)
+	queued := ofType(all, "tool_queued")
+	if got, _ := json.Marshal(queued[2]["input"]); string(got) != `{"input":"!cargo test"}` {
+		t.Errorf("input = %s, want it as sent", got)
+	}
+	if queued[3]["input"] != "not json" {
+		t.Errorf("input that is no JSON = %v, want the raw text", queued[3]["input"])
+	}
+	asked := ofType(all, "permission_requested")
+	if got, _ := json.Marshal(asked[0]["preview"]); string(got) != `{"body":"cargo test","mode":"command","target":"local"}` {
+		t.Errorf("preview = %s, want the tool's", got)
+	}
+	want := []string{"read_only", "read_only", "mutating", "mutating"}
+	for i, q := range queued {
+		if q.str("mutability") != want[i] {
+			t.Errorf("mutability of %s = %s, want %s", q.str("tool_name"), q.str("mutability"), want[i])
 		}
 	}
 }
 
-// EV-10: a summary, never the output.
-func TestSummariesAreShort(t *testing.T) {
-	long := strings.Repeat("é", 500)
-	got := lines(begun(answered("r1", "", shell("r1.c1")), reducer.CallStarted{Call: "r1.c1"},
-		reducer.CallSettled{Call: "r1.c1", Outcome: reducer.OutcomeFailed, Output: reducer.T("\n\n" + long + "\nsecond")})...)
-	last := got[len(got)-1]
-	if !strings.Contains(last, `"summary":"`+strings.Repeat("é", 120)+`…","is_error":true`) || strings.Contains(last, "second") {
-		t.Errorf("tool_completed = %s, want 120 characters of the first line", last)
+// EV-4, JRN-20: an event that this program does not know is told, not fatal.
+func TestUnknownEventIsTold(t *testing.T) {
+	all := lines(t, reducer.Note{Name: "new.kind"}, reducer.Note{Name: "note.x"}, reducer.Note{Name: "x.y"})
+	if len(all) != 1 || all[0].str("severity") != "warning" || !strings.Contains(all[0].str("message"), "new.kind") {
+		t.Errorf("lines = %v, want one warning that names the kind", all)
 	}
 }
 
-// EV-43: the input is what the model sent, as JSON or, where it is none, as a string.
-func TestBrokenInput(t *testing.T) {
-	a := answered("r1", "", shell("r1.c1"))
-	a.Items[0].Args = reducer.T(`{"input":`)
-	got := lines(begun(a)...)
-	if last := got[len(got)-1]; !strings.HasSuffix(last, `"input":"{\"input\":"}`) {
-		t.Errorf("tool_queued = %s, want the raw string as input", last)
+// EV-3, EV-1: the same lines on every replay, also where the first part was
+// seen live, with progress in between, and the rest later.
+func TestLiveEqualsReplay(t *testing.T) {
+	all := entries(full()...)
+	want := stream(testOptions(), all)
+	for split := range all {
+		var b strings.Builder
+		n := int64(1)
+		emit := func(ls []Line) {
+			for _, l := range ls {
+				b.Write(append(l.JSON(n), '\n'))
+				n++
+			}
+		}
+		live := NewStream(testOptions())
+		for _, e := range all[:split] {
+			live.Progress(reducer.Progress{Kind: reducer.ProgressText, Text: "x"})
+			emit(live.Entry(e))
+		}
+		again := NewStream(testOptions())
+		for i, e := range all {
+			if ls := again.Entry(e); i >= split {
+				emit(ls)
+			}
+		}
+		if got := b.String(); got != want {
+			t.Fatalf("split at %d differs from a replay (-want +got):\n%s", split, cmp.Diff(want, got))
+		}
 	}
 }
 
-// A retry says that what was streamed of its round does not count.
-func TestRetry(t *testing.T) {
-	got := lines(begun(reducer.AttemptFailed{Round: "r1", Attempt: 1, Max: 5, Kind: "cut", Message: "the stream ended", DelayMS: 400})...)
-	want := `{"type":"retry","record":6,"agent_id":"a","error":"cut: the stream ended","attempt":1,"max_attempts":5,"next_delay_ms":400}`
-	if last := got[len(got)-1]; last != want {
-		t.Errorf("line = %s, want %s", last, want)
+// EV-2: a line break in a text is escaped, and so a line stays a line; what a
+// call is about is cut to one line of 120 characters.
+func TestSummary(t *testing.T) {
+	for _, tt := range []struct{ tool, in, want string }{
+		{"grep", `{"pattern":"a\nb","path":"src"}`, "grep /a/ src"},
+		{"read", `{"path":""}`, "read"},
+		{"x", `[1]`, "x"},
+		{"spawn", `{"input":"` + strings.Repeat("é", 200) + `"}`, "spawn " + strings.Repeat("é", 114) + "…"},
+	} {
+		if got := Summary(tt.tool, json.RawMessage(tt.in)); got != tt.want {
+			t.Errorf("Summary(%s, %s) = %q, want %q", tt.tool, tt.in, got, tt.want)
+		}
+	}
+}
+
+// FR-055: what an opening or a repair warns of never stands before run_started.
+func TestFR055RunStartedIsFirst(t *testing.T) {
+	s := NewStream(testOptions())
+	var got []string
+	for i, e := range []reducer.Event{
+		reducer.AgentCreated{Kind: reducer.KindTask, ID: "a1", Conversation: "a1", Prompt: []reducer.Part{{Type: reducer.PartText, Text: reducer.T("go")}}},
+		reducer.JournalRepaired{CutBytes: 3, AfterSeq: 2, File: "torn/1"},
+		reducer.AgentAttached{Gen: 2, Rules: reducer.RulesVersion},
+		reducer.WorkspaceOpened{Model: "m", Warnings: []string{"skipped"}},
+		reducer.TurnStarted{Turn: "t1"},
+	} {
+		for _, l := range s.Entry(reducer.Entry{Seq: uint64(i + 1), Event: e}) {
+			got = append(got, l.Body.lineType())
+		}
+	}
+	if want := []string{"run_started", "user_message", "notice", "notice"}; !slices.Equal(got, want) {
+		t.Errorf("lines = %v, want %v", got, want)
 	}
 }

@@ -2,9 +2,6 @@ package projections
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
-	"os"
 	"path/filepath"
 
 	"github.com/basisagent/basis/reducer"
@@ -108,26 +105,5 @@ const TerminalFile = "terminal.json"
 // WriteTerminal writes terminal.json, synced: it is the copy that other
 // programs wait for.
 func WriteTerminal(dir string, t Terminal) error {
-	data, err := json.Marshal(t)
-	if err != nil {
-		return err
-	}
-	return replace(filepath.Join(dir, TerminalFile), append(data, '\n'), true)
-}
-
-// replace renames a finished temporary file over path.
-func replace(path string, data []byte, sync bool) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // gone already if the rename succeeded
-	_, err = tmp.Write(data)
-	if err == nil && sync {
-		err = tmp.Sync()
-	}
-	if err := errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
+	return writeJSON(filepath.Join(dir, TerminalFile), t, true)
 }

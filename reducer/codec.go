@@ -76,6 +76,13 @@ func KindOf(e Event) string {
 	return names[reflect.TypeOf(e)]
 }
 
+// Known reports whether the event is a note or an extension by its name. A
+// reader may stand a Note in for an event that it does not know; such a one
+// must not be written.
+func (n Note) Known() bool {
+	return strings.HasPrefix(n.Name, "note.") || strings.HasPrefix(n.Name, "x.")
+}
+
 // Encode gives the event's name on disk and its payload, one compact JSON object.
 func Encode(e Event) (kind string, data []byte, err error) {
 	if n, ok := e.(Note); ok {
@@ -95,8 +102,9 @@ func Encode(e Event) (kind string, data []byte, err error) {
 // Decode is the inverse of Encode. It keeps no reference to data. An unknown
 // kind gives an *[UnknownKindError]; notes and extensions are never unknown.
 func Decode(kind string, data []byte) (Event, error) {
-	if strings.HasPrefix(kind, "note.") || strings.HasPrefix(kind, "x.") {
-		return Note{Name: kind, Data: append(json.RawMessage(nil), data...)}, nil
+	if n := (Note{Name: kind}); n.Known() {
+		n.Data = append(json.RawMessage(nil), data...)
+		return n, nil
 	}
 	t, ok := kinds[kind]
 	if !ok {

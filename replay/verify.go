@@ -30,7 +30,8 @@ type Result struct {
 
 // Verify folds entries over base and checks every decision that was made under
 // this program's rules. The base is the zero State, or for a continuation the
-// fold of what it continues. The error is a *[DivergedError] or one of the source.
+// fold of what it continues. The error is a *[DivergedError], a *[reducer.UnknownKindError] where
+// a newer program wrote what this one can't judge, or one of the source.
 func Verify(base reducer.State, entries iter.Seq2[reducer.Entry, error]) (Result, error) {
 	r := Result{State: base}
 	for e, err := range entries {
@@ -79,7 +80,11 @@ func (r *Result) checkLifeCycle(e reducer.Entry) error {
 	diverged := func(want string) error {
 		return &DivergedError{Seq: e.Seq, Got: reducer.Describe(e.Event), Want: want}
 	}
-	switch e.Event.(type) {
+	switch event := e.Event.(type) {
+	case reducer.Note:
+		if !event.Known() {
+			return fmt.Errorf("record %d: %w", e.Seq, &reducer.UnknownKindError{Kind: event.Name})
+		}
 	case reducer.AgentDetached:
 		if want, due := reducer.Next(r.State); due && r.State.Rules == reducer.RulesVersion {
 			return diverged("that " + reducer.Describe(want) + " comes first")

@@ -23,7 +23,7 @@ type encoder struct {
 	segments []segment // the messages in buf
 	sum      hash.Hash // over buf[:hashed]
 	hashed   int
-	ids      ids
+	ids      wire.IDs
 	source   reducer.Provenance
 	old      map[string]stored // messages of a former buf; only while rebuilding
 }
@@ -108,10 +108,10 @@ func (e *encoder) restart(head []byte, keep int, p params) {
 	e.head, e.source = head, p.source
 	e.segments = append([]segment(nil), segments[:keep]...)
 	e.sum, e.hashed = sha256.New(), 0
-	e.ids = ids{nine: p.profile.nineIDs, seen: make(map[string]bool)}
+	e.ids = wire.IDs{Nine: p.profile.nineIDs, Seen: make(map[string]bool)}
 	for _, s := range e.segments {
 		for _, id := range s.ids {
-			e.ids.seen[id] = true
+			e.ids.Seen[id] = true
 		}
 	}
 }
@@ -127,7 +127,7 @@ func (e *encoder) message(req provider.Request, p params, i int) error {
 		e.buf = append(e.buf, old.bytes...)
 		s.ids = old.ids
 		for _, id := range s.ids {
-			e.ids.seen[id] = true
+			e.ids.Seen[id] = true
 		}
 	} else if err := e.write(req, p, i, &s); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (e *encoder) reusable(s segment, i int) (stored, bool) {
 		return stored{}, false
 	}
 	for _, id := range old.ids {
-		if e.ids.seen[id] {
+		if e.ids.Seen[id] {
 			return stored{}, false
 		}
 	}
@@ -161,24 +161,12 @@ func (e *encoder) finish() wire.Body {
 	e.sum.Write(front[e.hashed:])
 	e.hashed = len(front)
 	const back = "]}"
-	sum := cloneHash(e.sum, front)
+	sum := wire.CloneHash(e.sum, front)
 	sum.Write([]byte(back))
 	return wire.Body{Front: front, Back: back, Info: reducer.RequestInfo{
 		Digest: hex.EncodeToString(sum.Sum(nil)[:reducer.DigestSize]),
 		Size:   len(front) + len(back),
 	}}
-}
-
-// cloneHash is a copy of sum, which has seen data.
-func cloneHash(sum hash.Hash, data []byte) hash.Hash {
-	if c, ok := sum.(hash.Cloner); ok {
-		if clone, err := c.Clone(); err == nil {
-			return clone
-		}
-	}
-	anew := sha256.New()
-	anew.Write(data)
-	return anew
 }
 
 // appendHead writes everything up to the first message.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/provider/providertest"
 	"github.com/basisagent/basis/reducer"
 )
@@ -85,7 +86,7 @@ func encodeOnce(t *testing.T, req provider.Request) string {
 	return encodeWith(t, &encoder{}, req, profile{})
 }
 
-// PROV-20 PROV-24: the bytes of a request, in full.
+// PROV-18 PROV-20 PROV-24: the bytes of a request, in full.
 func TestEncodeGolden(t *testing.T) {
 	req := provider.Request{
 		Model: "m", System: "Be <brief> & \"kind\".", Effort: "high", MaxOutput: 100,
@@ -232,7 +233,7 @@ func TestForeignIDs(t *testing.T) {
 	got = encodeWith(t, &encoder{}, req, profileFor("mistral"))
 	for _, m := range (providertest.Request{Body: []byte(got)}).Messages() {
 		for _, c := range m.Calls {
-			if !nineAlnum(c.ID) {
+			if len(c.ID) != 9 || strings.Trim(c.ID, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
 				t.Errorf("id %q, want nine letters or digits", c.ID)
 			}
 		}
@@ -242,12 +243,12 @@ func TestForeignIDs(t *testing.T) {
 	}
 }
 
-// A conversation that lacks a result, or has one too many, is still taken.
+// PROV-24: a conversation that lacks a result, or has one too many, is still taken.
 func TestEncodeMendsResults(t *testing.T) {
 	a := turn("a", "m", callItem("c1", "ls", "{}"), callItem("c2", "ls", "{}"))
 	a[1].Results = a[1].Results[1:]
 	got := encodeOnce(t, conversation("m", a))
-	if !strings.Contains(got, `"tool_call_id":"c1","content":"`+unanswered) || !strings.Contains(got, `"tool_call_id":"c2","content":"result 1 of a"`) {
+	if !strings.Contains(got, `"tool_call_id":"c1","content":"`+wire.Unanswered) || !strings.Contains(got, `"tool_call_id":"c2","content":"result 1 of a"`) {
 		t.Errorf("body = %s, want a stand-in for the first and the second's own", got)
 	}
 	encodeOnce(t, conversation("m", a[:1], []provider.Message{userMsg("u1", "next")}))

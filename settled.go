@@ -1,0 +1,63 @@
+package basis
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/basisagent/basis/journal"
+	"github.com/basisagent/basis/projections"
+	"github.com/basisagent/basis/reducer"
+)
+
+// history is the fold of a whole journal and when it began and last grew.
+type history struct {
+	state reducer.State
+	seq   uint64
+	at    projections.MetaTimes
+}
+
+// settled is the outcome of a task that has ended. Its terminal record is in
+// the journal; the copies beside it are made good if they are missing.
+func (h *Home) settled(ref Ref) (Outcome, error) {
+	var all history
+	for e, err := range h.Entries(context.Background(), ref) {
+		if err != nil {
+			return Outcome{Ref: ref, State: all.state}, err
+		}
+		if all.seq == 0 {
+			all.at.Created = e.Time
+		}
+		all.state, all.seq, all.at.Updated = reducer.Apply(all.state, e.Event), e.Seq, e.Time
+	}
+	h.mend(ref, all)
+	return Outcome{Ref: ref, State: all.state}, nil
+}
+
+// mend writes the copies that a kill has kept from being written, or that
+// somebody has removed. They are copies: that they can't be written is no failure.
+func (h *Home) mend(ref Ref, all history) {
+	dir := h.agentDir(ref)
+	meta, terminal := missing(dir, projections.MetaFile), missing(dir, projections.TerminalFile)
+	if !meta && !terminal {
+		return
+	}
+	l, err := lockFile(filepath.Join(dir, journal.LockFile))
+	if err != nil {
+		return
+	}
+	defer l.release()
+	if meta {
+		_ = projections.WriteMeta(dir, ref.String(), all.at, all.state)
+	}
+	if rep, err := journal.Check(dir); terminal && err == nil && rep.Err() == nil && rep.Head.Seq == all.seq {
+		t := projections.TerminalOf(all.state, h.blobs(ref).Get)
+		t.Seq, t.Head = rep.Head.Seq, rep.Head.Link
+		_ = projections.WriteTerminal(dir, t)
+	}
+}
+
+func missing(dir, name string) bool {
+	_, err := os.Stat(filepath.Join(dir, name))
+	return err != nil
+}
