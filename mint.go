@@ -13,6 +13,7 @@ import (
 
 	"github.com/basisagent/basis/journal"
 	"github.com/basisagent/basis/projections"
+	"github.com/basisagent/basis/provider"
 	"github.com/basisagent/basis/reducer"
 )
 
@@ -46,6 +47,9 @@ func (s Spec) check() error {
 		return ErrEmptyPrompt
 	case len(s.Prompt) > MaxPrompt:
 		return &OptionError{"prompt", fmt.Sprintf("is %d bytes long, the most is %d; put the long part into a file and name it", len(s.Prompt), MaxPrompt)}
+	}
+	if provider.DisplayURL(s.Options.BaseURL) != s.Options.BaseURL {
+		return &OptionError{"base URL", "must not hold a name, a password or a query, because it is recorded; put the key into BASIS_API_KEY"}
 	}
 	return nil
 }

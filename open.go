@@ -136,14 +136,15 @@ func (h *Home) configDir() string {
 	return ""
 }
 
-// keyVariables are the variables that may hold a credential.
-var keyVariables = []string{"BASIS_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"}
-
 // secrets are the values that nothing may repeat.
 func (h *Home) secrets() []effects.Secret {
+	names := []string{"BASIS_API_KEY"}
+	for _, p := range provider.Presets() {
+		names = append(names, p.KeyVar)
+	}
 	var all []effects.Secret
-	for _, name := range keyVariables {
-		if v := strings.TrimSpace(h.o.Getenv(name)); v != "" {
+	for _, name := range names {
+		if v := strings.TrimSpace(h.o.Getenv(name)); name != "" && v != "" {
 			all = append(all, effects.Secret{Name: name, Value: v})
 		}
 	}
