@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/basisagent/basis/provider/providertest"
@@ -45,19 +46,18 @@ func TestFR072CancelReachesARunningCommand(t *testing.T) {
 	s := providertest.Script(t, providertest.Step{Calls: []providertest.Call{{Name: "spawn", Args: longCommand}, {Name: "write", Args: `{"path":"never","content":"x"}`}}})
 	h, ws := newHome(t, nil), newWorkspace(t)
 	r := newRunning()
-	done := make(chan struct{})
-	go func() { //nolint:forbidigo // the test waits for it below
-		defer close(done)
+	var driver sync.WaitGroup
+	driver.Go(func() {
 		out, err := h.Run(limited(t), asking(s, ws, "hi"), r.drive)
 		if got := h.ended(t, out, err); got.State != "cancelled" {
 			t.Errorf("Run = %+v, want cancelled", got)
 		}
-	}()
+	})
 	ref := <-r.began
 	if ok, err := h.Cancel(ref, "test"); !ok || err != nil {
 		t.Errorf("Cancel = %v, %v, want it accepted", ok, err)
 	}
-	<-done
+	driver.Wait()
 	gone(t, filepath.Join(ws, "pid"))
 	if _, err := os.Stat(filepath.Join(ws, "never")); !os.IsNotExist(err) {
 		t.Errorf("Stat(never) = %v, want the next call not run", err)
@@ -86,18 +86,17 @@ func TestFR057SignalLetsGo(t *testing.T) {
 	h, ws := newHome(t, nil), newWorkspace(t)
 	r := newRunning()
 	ctx, cancel := context.WithCancelCause(limited(t))
-	done := make(chan Ref)
-	go func() { //nolint:forbidigo // the test waits for it below
-		out, err := h.Run(ctx, asking(s, ws, "hi"), r.drive)
+	var driver sync.WaitGroup
+	driver.Go(func() {
+		_, err := h.Run(ctx, asking(s, ws, "hi"), r.drive)
 		stop, ok := errors.AsType[*Stop](err)
 		if !ok || stop.Reason != "signal" || stop.Detail != "terminated" || err.Error() != "detached: signal (terminated)" {
 			t.Errorf("Run = %v, want it stopped by the signal", err)
 		}
-		done <- out.Ref
-	}()
-	<-r.began
+	})
+	ref := <-r.began
 	cancel(&Stop{Reason: "signal", Detail: "terminated"})
-	ref := <-done
+	driver.Wait()
 	gone(t, filepath.Join(ws, "pid"))
 	all := kinds(t, h, ref)
 	if got := strings.Join(all[len(all)-3:], " "); got != "call.settled round.started agent.detached" {
@@ -163,4 +162,3 @@ func TestYieldBeforeATurn(t *testing.T) {
 		t.Errorf("turn %q, ended %v, want neither", s.Turn.ID, s.Ended())
 	}
 }
-
