@@ -14,10 +14,14 @@ import (
 	"github.com/basisagent/basis/reducer"
 )
 
-// newHome is a data root of its own in an environment of its own.
+// newHome is a data root of its own in an environment of its own. It keeps no
+// ballast, which would cost a test more than all the rest.
 func newHome(t testing.TB, env map[string]string) *Home {
 	t.Helper()
-	return openHome(t, Options{Dir: filepath.Join(t.TempDir(), "data"), Getenv: func(name string) string { return env[name] }})
+	return openHome(t, Options{
+		Dir: filepath.Join(t.TempDir(), "data"), MinFree: -1,
+		Getenv: func(name string) string { return env[name] },
+	})
 }
 
 func openHome(t testing.TB, o Options) *Home {

@@ -16,7 +16,6 @@ import (
 // running is a run whose command has begun: its output has reached the sink.
 type running struct {
 	began chan Ref
-	sink  Sink
 	drive Drive
 }
 

@@ -64,7 +64,7 @@ func (f *tightFile) Write(p []byte) (int, error) {
 func TestDiskFullSuspends(t *testing.T) {
 	suspended := 0
 	for _, short := range []bool{false, true} {
-		for room := int64(1800); room < 9000; room += 600 {
+		for room := int64(1800); room < 9000; room += 1100 {
 			s := providertest.NewServer(t, providertest.Options{Answer: func(r providertest.Request) providertest.Step {
 				if len(r.Messages()) > 1 {
 					return providertest.Text("done")
