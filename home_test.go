@@ -30,6 +30,7 @@ func openHome(t testing.TB, o Options) *Home {
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.patience.Base, h.patience.Max = time.Millisecond, time.Millisecond
 	return h
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"time"
@@ -185,7 +184,7 @@ func (h *Home) model(ctx context.Context, s reducer.State) (provider.Model, redu
 		}
 		source.Model, window = newest.ID, int64(newest.Window)
 	}
-	return provider.Retry(m, provider.RetryOptions{Jitter: rand.Float64, Now: h.o.Now}), source, window, nil
+	return provider.Retry(m, h.patience), source, window, nil
 }
 
 // wireOf is the wire that a provider is spoken to on.
