@@ -124,6 +124,9 @@ func TestOrderWithinACall(t *testing.T) {
 			t.Errorf("call %s: %s comes out of order", id, l.str("type"))
 		}
 		at[id] = pos
+		if l.str("type") == "tool_completed" && l.str("tool_name") == "" {
+			t.Errorf("call %s is completed without the name of its tool", id)
+		}
 	}
 	for id, last := range at {
 		if last != strings.Index(order, "tool_completed") {
