@@ -39,6 +39,9 @@ var rooms = []struct {
 	{"provider", room{ // not what is below it
 		ours: []string{"reducer", "provider/internal/..."}, never: []string{"os", "os/exec", "net/http"}, modules: []string{},
 	}},
+	{"provider/internal/wiretest", room{ // tests only
+		ours: []string{"reducer", "provider", "provider/internal/wire"}, modules: []string{"github.com/google/go-cmp"},
+	}},
 	{"provider/...", room{ours: []string{"reducer", "provider", "provider/..."}, never: []string{"os/exec"}, modules: []string{}}},
 	{"effects/...", room{ours: []string{"reducer", "provider", "effects", "effects/..."}, modules: []string{
 		"github.com/mark3labs/mcp-go", "github.com/xeipuuv/gojsonschema", "github.com/bmatcuk/doublestar/v4",

@@ -14,3 +14,5 @@ require (
 	golang.org/x/term v0.48.0
 	golang.org/x/text v0.44.0
 )
+
+require golang.org/x/tools v0.52.0 // indirect

@@ -130,9 +130,6 @@ func (h *Home) Check(ref Ref) (Report, error) {
 	return journal.Dir{Path: dir}.Check(o)
 }
 
-// Report is what a check of a journal has found.
-type Report = journal.Report
-
 // anchors are the heads that a journal must contain, as far as files beside it
 // know: a clean cut of whole records leaves no trace in the journal itself.
 func anchors(dir string) []journal.Anchor {

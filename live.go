@@ -49,7 +49,7 @@ type live struct {
 	n       int
 	size    int
 	file    *os.File
-	pending []reducer.Progress
+	pending []waiting
 	bytes   int
 }
 
@@ -108,15 +108,12 @@ func (l *live) take(u Update) {
 		return
 	}
 	p := u.Progress
-	if n := len(l.pending); n > 0 && p.Kind != reducer.ProgressVoid {
-		last := &l.pending[n-1]
-		if last.Kind == p.Kind && last.Call == p.Call && last.Round == p.Round {
-			last.Text += p.Text
-			l.bytes += len(p.Text)
-			return
-		}
+	if n := len(l.pending); n > 0 && p.Kind != reducer.ProgressVoid && follows(l.pending[n-1].Progress, p) {
+		l.pending[n-1].more = append(l.pending[n-1].more, p.Text...)
+		l.bytes += len(p.Text)
+		return
 	}
-	l.pending = append(l.pending, p)
+	l.pending = append(l.pending, waiting{Update: u})
 	l.bytes += len(p.Text) + 1
 }
 
@@ -144,8 +141,8 @@ func (l *live) flush() {
 		return
 	}
 	var b bytes.Buffer
-	for _, p := range pending {
-		l.line(&b, p)
+	for _, w := range pending {
+		l.line(&b, w.update().Progress)
 	}
 	if l.size += b.Len(); l.size > liveLimit {
 		b.Reset()

@@ -162,11 +162,11 @@ func (h *Home) adopt(spec Spec, key string) error {
 	}
 	parent, err := h.State(spec.Parent)
 	if err != nil {
-		return fmt.Errorf("parent task %s does not exist: %w", spec.Parent, err)
+		return &OptionError{"parent", fmt.Sprintf("task %s cannot be read: %v", spec.Parent, err)}
 	}
 	if parent.Ended() || parent.InboxClosed || parent.Cancelled || parent.Failed ||
 		(parent.DeadlineMS != 0 && parent.DeadlineMS <= h.o.Now().UnixMilli()) {
-		return fmt.Errorf("parent task %s is no longer running", spec.Parent)
+		return &OptionError{"parent", fmt.Sprintf("task %s is no longer running", spec.Parent)}
 	}
 	return &OptionError{"parent", "tasks of tasks are not part of this version; spawn it detached"}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/basisagent/basis/effects/workspace"
 	"github.com/basisagent/basis/journal"
 	"github.com/basisagent/basis/provider"
-	"github.com/basisagent/basis/provider/openai"
 	"github.com/basisagent/basis/provider/resolve"
 	"github.com/basisagent/basis/reducer"
 )
@@ -169,7 +168,7 @@ func (h *Home) model(ctx context.Context, s reducer.State) (provider.Model, redu
 		return nil, none, 0, err
 	}
 	source := reducer.Provenance{
-		Provider: choice.Provider, Wire: wireOf(choice.Provider),
+		Provider: choice.Provider, Wire: choice.Wire,
 		Model: cmp.Or(s.Setup.Source.Model, s.Options.Model, strings.TrimSpace(h.o.Getenv("BASIS_MODEL"))),
 	}
 	var window int64
@@ -185,14 +184,6 @@ func (h *Home) model(ctx context.Context, s reducer.State) (provider.Model, redu
 		source.Model, window = newest.ID, int64(newest.Window)
 	}
 	return provider.Retry(m, h.patience), source, window, nil
-}
-
-// wireOf is the wire that a provider is spoken to on.
-func wireOf(name string) string {
-	if name == provider.Demo {
-		return provider.Demo
-	}
-	return openai.Wire
 }
 
 func duration(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

@@ -27,12 +27,12 @@ type feed struct {
 
 func newFeed(sink Sink) *feed {
 	f := &feed{in: make(chan Update)}
-	out := make(chan []Update)
+	out := make(chan []waiting)
 	f.done.Go(func() { gather(f.in, out) })
 	f.done.Go(func() {
 		for batch := range out {
-			for _, u := range batch {
-				sink(u)
+			for _, w := range batch {
+				sink(w.update())
 			}
 		}
 	})
@@ -49,43 +49,59 @@ func (f *feed) close() {
 }
 
 // gather keeps what waits while the sink is busy.
-func gather(in <-chan Update, out chan<- []Update) {
+func gather(in <-chan Update, out chan<- []waiting) {
 	defer close(out)
-	var waiting []Update
+	var queue []waiting
 	for {
 		ready := out
-		if len(waiting) == 0 {
+		if len(queue) == 0 {
 			ready = nil
 		}
 		select {
 		case u, ok := <-in:
 			if !ok {
-				if len(waiting) > 0 {
-					out <- waiting
+				if len(queue) > 0 {
+					out <- queue
 				}
 				return
 			}
-			waiting = enqueue(waiting, u)
-		case ready <- waiting:
-			waiting = nil
+			queue = enqueue(queue, u)
+		case ready <- queue:
+			queue = nil
 		}
 	}
 }
 
-// enqueue merges progress with what stands last of the same kind.
-func enqueue(waiting []Update, u Update) []Update {
-	if !u.Live || len(waiting) == 0 {
-		return append(waiting, u)
+// waiting is an update, and the text that has been merged into it since.
+type waiting struct {
+	Update
+	more []byte
+}
+
+// update is the update with everything that was merged into it.
+func (w waiting) update() Update {
+	if len(w.more) > 0 {
+		w.Progress.Text += string(w.more)
 	}
-	last := &waiting[len(waiting)-1]
-	if !last.Live || last.Progress.Kind != u.Progress.Kind || last.Progress.Call != u.Progress.Call || last.Progress.Round != u.Progress.Round {
-		return append(waiting, u)
+	return w.Update
+}
+
+// follows reports whether progress goes on where other progress stands.
+func follows(last, next reducer.Progress) bool {
+	return last.Kind == next.Kind && last.Call == next.Call && last.Round == next.Round
+}
+
+// enqueue merges progress with what stands last of the same kind.
+func enqueue(queue []waiting, u Update) []waiting {
+	n := len(queue)
+	if !u.Live || n == 0 || !queue[n-1].Live || !follows(queue[n-1].Progress, u.Progress) {
+		return append(queue, waiting{Update: u})
 	}
 	switch u.Progress.Kind {
 	case reducer.ProgressText, reducer.ProgressReasoning:
-		last.Progress.Text += u.Progress.Text
+		queue[n-1].more = append(queue[n-1].more, u.Progress.Text...)
 	case reducer.ProgressOutput, reducer.ProgressCall, reducer.ProgressVoid:
-		last.Progress = u.Progress
+		queue[n-1] = waiting{Update: u}
 	}
-	return waiting
+	return queue
 }

@@ -25,23 +25,30 @@ func (p *Performer) callModel(ctx context.Context, s reducer.State, f reducer.Ca
 		ctx, cancel = context.WithDeadlineCause(ctx, time.UnixMilli(s.DeadlineMS).Add(deadlineGrace), Unwanted(reducer.BoundDeadline))
 		defer cancel()
 	}
-	begun := p.o.Now()
+	begun, streamed := p.o.Now(), false
 	for chunk, err := range p.model.Stream(ctx, req) {
 		if err != nil {
 			p.roundFailed(ctx, f.Round, err, out)
 			return
 		}
 		switch c := chunk.(type) {
-		case provider.Sent:
+		case provider.Sent: // what streamed before it does not count
+			if streamed {
+				out.Progress(reducer.Progress{Kind: reducer.ProgressVoid, Round: f.Round})
+			}
+			streamed = false
 		case provider.TextDelta:
+			streamed = true
 			out.Progress(reducer.Progress{Kind: reducer.ProgressText, Round: f.Round, Text: c.Text})
 		case provider.ReasoningDelta:
+			streamed = true
 			out.Progress(reducer.Progress{Kind: reducer.ProgressReasoning, Round: f.Round, Text: c.Text})
 		case provider.CallDelta:
 			if c.Name != "" {
 				out.Progress(reducer.Progress{Kind: reducer.ProgressCall, Round: f.Round, Text: c.Name})
 			}
 		case provider.Retrying:
+			streamed = false
 			out.Progress(reducer.Progress{Kind: reducer.ProgressVoid, Round: f.Round})
 			out.Report(p.attemptFailed(f.Round, c))
 		case provider.Done:

@@ -25,11 +25,12 @@ func isNetwork(name string) (bool, error) {
 	if err := unix.Statfs(name, &st); err != nil {
 		return false, err
 	}
-	return networkType(int64(st.Type)), nil
+	return networkType(st.Type), nil
 }
 
-// networkType says whether a statfs type is a network file system.
-func networkType(magic int64) bool {
+// networkType says whether a statfs type, of whatever width the processor
+// gives it, is a network file system.
+func networkType[T int32 | uint32 | int64](magic T) bool {
 	switch uint32(magic) {
 	case unix.NFS_SUPER_MAGIC, unix.SMB_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.CIFS_SUPER_MAGIC,
 		unix.CEPH_SUPER_MAGIC, unix.AFS_SUPER_MAGIC, unix.AFS_FS_MAGIC, unix.CODA_SUPER_MAGIC,

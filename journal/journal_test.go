@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -122,7 +123,7 @@ func TestFR001UnterminatedTailIsRepairedBeforeTheNextAppend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(name, append(whole[:len(whole):len(whole)], `{"type":"mess`...), 0o600); err != nil {
+	if err := os.WriteFile(name, append(slices.Clip(whole), `{"type":"mess`...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, rec := attach(t, testOptions(), dir)

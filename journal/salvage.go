@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // salvaged is the payload of journal.salvaged.
@@ -144,7 +145,7 @@ func (w *Writer) behind(old Dir, s survey, report *salvaged) (err error) {
 		if _, rule := parseLine(line); rule != RuleNone {
 			continue
 		}
-		if _, err := out.Write(append(line[:len(line):len(line)], '\n')); err != nil {
+		if _, err := out.Write(append(slices.Clip(line), '\n')); err != nil {
 			return err
 		}
 		report.Kept++
@@ -186,6 +187,7 @@ func (w *Writer) acceptLoss(show func(Recovery) error) error {
 	switch s.Rule {
 	case RuleProof, RuleSequence, RuleTrailing, RuleAnchor, RuleEmpty, RuleFirst:
 		return fmt.Errorf("repair journal: more than the last commit is damaged, salvage it instead: %w", err)
+	default: // no record behind the damage is whole
 	}
 	if err := show(Recovery{Result: s.Result, ID: s.created.Journal, dir: Dir{Path: w.dir, Disk: w.o.Disk}}); err != nil {
 		return err

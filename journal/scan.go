@@ -32,6 +32,7 @@ const (
 // words says what a rule means to somebody who has the file before him.
 func (r Rule) words() string {
 	switch r {
+	case RuleNone:
 	case RuleShape:
 		return "the line is not a record of a journal"
 	case RuleLength:

@@ -121,7 +121,8 @@ func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 
 func (s *Stream) agent() string { return s.state.Conversation }
 
-func (s *Stream) text(t reducer.Text) string { return whole(t, s.o.Load) }
+// Text is the whole of a text of this history, as far as it can be read.
+func (s *Stream) Text(t reducer.Text) string { return whole(t, s.o.Load) }
 
 // unopened is the whole run of a prompt whose turn never began: a stream
 // begins with run_started and ends with run_finished whatever happened.
@@ -148,7 +149,7 @@ func (s *Stream) opening(before reducer.State) []Body {
 				said.ImageCount++
 				continue
 			}
-			said.Text += s.text(p.Text)
+			said.Text += s.Text(p.Text)
 		}
 	}
 	return []Body{start, said}
@@ -180,12 +181,12 @@ func transient(kind string) bool {
 
 func (s *Stream) modelAnswered(e reducer.ModelAnswered) []Body {
 	var bodies []Body
-	if text := s.text(s.state.Turn.Text); text != "" {
+	if text := s.Text(s.state.Turn.Text); text != "" {
 		bodies = append(bodies, AssistantMessage{Text: text})
 	}
 	bodies = append(bodies, s.usage(s.agent(), e.Usage)...)
 	for _, c := range s.state.Turn.Calls {
-		in := input(s.text(c.Args))
+		in := input(s.Text(c.Args))
 		bodies = append(bodies, ToolQueued{
 			ToolCallID: c.ID, ToolName: c.Name, Summary: Summary(c.Name, in), Mutability: mutability(c), Input: in,
 		})
@@ -219,7 +220,7 @@ func (s *Stream) call(before reducer.State, e reducer.Event) []Body {
 		summary := e.Summary
 		switch {
 		case summary == "" && e.Outcome == reducer.OutcomeDone:
-			summary = Summary(c.Name, input(s.text(c.Args)))
+			summary = Summary(c.Name, input(s.Text(c.Args)))
 		case summary == "":
 			summary = firstLine(s.settledText(c, e))
 		}
@@ -272,7 +273,7 @@ func (s *Stream) permission(c reducer.Call, by string) []Body {
 }
 
 func (s *Stream) requested(c reducer.Call) Body {
-	in := input(s.text(c.Args))
+	in := input(s.Text(c.Args))
 	preview := c.Preview
 	if preview == nil {
 		preview = in

@@ -8,10 +8,19 @@ import (
 // Demo is the name of the provider that asks no model.
 const Demo = "demo"
 
+// The wires that are spoken, by the names that a [reducer.Provenance] has.
+const (
+	WireChat      = "openai-chat"
+	WireMessages  = "anthropic-messages"
+	WireResponses = "openai-responses"
+)
+
 // Preset is a provider known by name.
 type Preset struct {
 	Name    string
+	Wire    string
 	BaseURL string // normalised; "" for demo
+	BaseVar string // the variable that moves its endpoint and keeps its wire; "" is none
 	KeyVar  string // the variable that holds its key; "" for local servers and demo
 	Instead string // a base URL to use instead, where the vendor's own wire isn't spoken
 }
@@ -21,18 +30,18 @@ type Preset struct {
 func Presets() []Preset {
 	return []Preset{
 		{
-			Name: "anthropic", BaseURL: "https://api.anthropic.com/", KeyVar: "ANTHROPIC_API_KEY",
-			Instead: "https://api.anthropic.com/",
+			Name: "anthropic", Wire: WireMessages, BaseURL: "https://api.anthropic.com/",
+			BaseVar: "ANTHROPIC_BASE_URL", KeyVar: "ANTHROPIC_API_KEY",
 		},
-		{Name: "openai", BaseURL: "https://api.openai.com/", KeyVar: "OPENAI_API_KEY"},
+		{Name: "openai", Wire: WireResponses, BaseURL: "https://api.openai.com/", KeyVar: "OPENAI_API_KEY"},
 		{
-			Name: "gemini", BaseURL: "https://generativelanguage.googleapis.com/", KeyVar: "GEMINI_API_KEY",
+			Name: "gemini", Wire: WireChat, BaseURL: "https://generativelanguage.googleapis.com/", KeyVar: "GEMINI_API_KEY",
 			Instead: "https://generativelanguage.googleapis.com/v1beta/openai/",
 		},
-		{Name: "openrouter", BaseURL: "https://openrouter.ai/api/", KeyVar: "OPENROUTER_API_KEY"},
-		{Name: "ollama", BaseURL: "http://127.0.0.1:11434/"},
-		{Name: "lmstudio", BaseURL: "http://127.0.0.1:1234/"},
-		{Name: Demo},
+		{Name: "openrouter", Wire: WireChat, BaseURL: "https://openrouter.ai/api/", KeyVar: "OPENROUTER_API_KEY"},
+		{Name: "ollama", Wire: WireChat, BaseURL: "http://127.0.0.1:11434/"},
+		{Name: "lmstudio", Wire: WireChat, BaseURL: "http://127.0.0.1:1234/"},
+		{Name: Demo, Wire: Demo},
 	}
 }
 

@@ -60,6 +60,7 @@ func (s Selection) firstEnv(names ...string) (name, value string) {
 // shows neither the key nor what is secret in the URL.
 type Choice struct {
 	Provider  string
+	Wire      string // how it is spoken to
 	BaseURL   string // normalised; "" only for demo
 	Key       Secret
 	SourceVar string // the variable that the key came from; "" if it was explicit or there is none
@@ -107,7 +108,7 @@ func Resolve(s Selection) (Choice, error) {
 		if s.BaseURL != "" || !s.Key.IsZero() {
 			return Choice{}, refuse(Demo, nil, "provider demo asks no server: leave out the base URL and the key")
 		}
-		return Choice{Provider: Demo}, nil
+		return Choice{Provider: Demo, Wire: Demo}, nil
 	}
 	_, fromEnv := s.firstEnv("BASIS_BASE_URL", "OPENAI_BASE_URL")
 	if base := cmp.Or(strings.TrimSpace(s.BaseURL), fromEnv); base != "" {
@@ -129,7 +130,7 @@ func (s Selection) compatible(preset Preset, base string) (Choice, error) {
 	if err != nil {
 		return Choice{}, refuse(preset.Name, err, err.Error())
 	}
-	c := Choice{Provider: cmp.Or(preset.Name, "openai"), BaseURL: url, Key: s.Key}
+	c := Choice{Provider: cmp.Or(preset.Name, "openai"), Wire: WireChat, BaseURL: url, Key: s.Key}
 	if c.Key.IsZero() {
 		name, value := s.firstEnv("BASIS_API_KEY", "OPENAI_API_KEY")
 		c.Key, c.SourceVar = NewSecret(value), name
@@ -142,7 +143,14 @@ func (s Selection) named(p Preset) (Choice, error) {
 	if p.Instead != "" {
 		return Choice{}, refuse(p.Name, nil, s.unbuilt(p))
 	}
-	c := Choice{Provider: p.Name, BaseURL: p.BaseURL, Key: s.Key}
+	c := Choice{Provider: p.Name, Wire: p.Wire, BaseURL: p.BaseURL, Key: s.Key}
+	if moved := s.env(p.BaseVar); p.BaseVar != "" && moved != "" {
+		url, err := NormalizeBaseURL(moved)
+		if err != nil {
+			return Choice{}, refuse(p.Name, err, p.BaseVar+": "+err.Error())
+		}
+		c.BaseURL = url
+	}
 	if !c.Key.IsZero() || p.KeyVar == "" {
 		return c, nil
 	}
@@ -156,7 +164,7 @@ func (s Selection) named(p Preset) (Choice, error) {
 
 // unbuilt says how to reach a vendor whose own wire isn't spoken.
 func (s Selection) unbuilt(p Preset) string {
-	text := fmt.Sprintf("provider %s: this version speaks chat/completions only, which %s answers too: use --base-url %s with its key in BASIS_API_KEY",
+	text := fmt.Sprintf("provider %s: this version does not speak its own wire, but %s answers chat/completions too: use --base-url %s with its key in BASIS_API_KEY",
 		p.Name, p.Name, p.Instead)
 	for _, other := range Presets() {
 		if other.Instead == "" && other.KeyVar != "" && s.env(other.KeyVar) != "" {

@@ -71,6 +71,12 @@ type Anchor struct {
 	Head  string `json:"head"`
 }
 
+// Link names one record of a journal that is known from elsewhere.
+type Link struct {
+	Seq  uint64 `json:"seq"`
+	Link string `json:"link"`
+}
+
 // Parent names who an agent belongs to.
 type Parent struct {
 	ID   string `json:"id"`
@@ -163,12 +169,16 @@ type (
 		AfterSeq uint64 `json:"after_seq"`
 	}
 
-	// JournalSalvaged says that this journal was made from a damaged one.
+	// JournalSalvaged says that this journal was made from a damaged one, and
+	// what of that one is missing here.
 	JournalSalvaged struct {
-		From     string `json:"from,omitempty"`
-		Head     string `json:"head,omitempty"`
-		AfterSeq uint64 `json:"after_seq,omitempty"`
-		Reason   string `json:"reason,omitempty"`
+		From   string `json:"from"`
+		Head   Link   `json:"head"`           // the last good record of the damaged journal
+		Offset int64  `json:"offset"`         // where its damage began, in bytes
+		Length int64  `json:"length"`         // bytes from there to its end
+		Rule   string `json:"rule"`           // that it broke
+		File   string `json:"file,omitempty"` // below this journal's directory, with what was found behind the damage
+		Kept   int    `json:"kept"`           // records in File
 	}
 
 	// AgentCreated says what the agent is for and under which limits.

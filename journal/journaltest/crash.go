@@ -3,6 +3,7 @@ package journaltest
 import (
 	"io/fs"
 	"iter"
+	"maps"
 	"math/rand/v2"
 )
 
@@ -170,9 +171,7 @@ func (d *Disk) image(pick []int, stale bool) *Disk {
 	for i, n := range d.nodes {
 		img.nodes = append(img.nodes, &node{id: i, mode: n.mode})
 		kept[i] = map[string]*node{}
-		for name, child := range n.kept {
-			kept[i][name] = child
-		}
+		maps.Copy(kept[i], n.kept)
 	}
 	for _, op := range d.pending {
 		if next() == 0 {

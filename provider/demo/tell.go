@@ -37,7 +37,7 @@ func (t tour) tellListing() string {
 		}
 	}
 	files := t.files()
-	return fmt.Sprintf("It holds %d folders%s and %d files%s.", len(dirs), some(dirs), len(files), some(files))
+	return fmt.Sprintf("It holds %s%s and %s%s.", count(len(dirs), "folder"), some(dirs), count(len(files), "file"), some(files))
 }
 
 // some is the first few names in brackets.
@@ -129,4 +129,12 @@ func clip(s string) string {
 		end--
 	}
 	return s[:end] + "…"
+}
+
+// count is a number of things in words.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

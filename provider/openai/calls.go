@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 
 	"github.com/basisagent/basis/provider/internal/wirejson"
@@ -18,7 +17,7 @@ type call struct {
 	position int // in the list that it first stood in
 	args     []byte
 	shape    objectShape
-	extra    members
+	extra    wirejson.Members
 }
 
 // fragment is one element of delta.tool_calls.
@@ -29,7 +28,7 @@ type fragment struct {
 	position int // in its list
 	alone    bool
 	args     []byte
-	extra    members
+	extra    wirejson.Members
 }
 
 // readFragment reads the element in front. The slices are copies.
@@ -45,7 +44,7 @@ func readFragment(c *wirejson.Cursor) fragment {
 		case "function":
 			f.function(c)
 		default:
-			f.extra.set(string(key), c.Raw())
+			f.extra.Set(string(key), c.Raw())
 		}
 	})
 	return f
@@ -97,7 +96,7 @@ func (l *callList) add(f fragment) *call {
 	c.args = append(c.args, f.args...)
 	c.shape.feed(f.args)
 	for _, m := range f.extra {
-		c.extra.set(m.key, m.raw)
+		c.extra.Set(m.Key, m.Raw)
 	}
 	return c
 }
@@ -162,7 +161,7 @@ func (c *call) closedTo(f fragment) bool {
 // items are the call as items: one, but where a server without ids ran several
 // whole calls of a tool together.
 func (c *call) items() []reducer.Item {
-	item := reducer.Item{Type: reducer.ItemCall, ID: c.id, Name: c.name, Extra: c.extra.object()}
+	item := reducer.Item{Type: reducer.ItemCall, ID: c.id, Name: c.name, Extra: c.extra.Object()}
 	var out []reducer.Item
 	for _, args := range c.documents() {
 		item.Args = reducer.T(args)
@@ -220,48 +219,3 @@ func (s *objectShape) feed(text []byte) {
 
 // closed reports whether a whole object or array has passed.
 func (s *objectShape) closed() bool { return s.seen && s.depth == 0 && !s.quoted }
-
-// members are members of a JSON object that are kept as they came, in the
-// order in which they first came.
-type members []member
-
-type member struct {
-	key string
-	raw []byte
-}
-
-// set keeps a copy of raw; null neither sets nor erases.
-func (m *members) set(key string, raw []byte) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return
-	}
-	for i := range *m {
-		if (*m)[i].key == key {
-			(*m)[i].raw = bytes.Clone(raw)
-			return
-		}
-	}
-	*m = append(*m, member{key, bytes.Clone(raw)})
-}
-
-// object is the members as a compact JSON object of valid UTF-8, nil if there
-// are none.
-func (m members) object() json.RawMessage {
-	if len(m) == 0 {
-		return nil
-	}
-	var out bytes.Buffer
-	for i, x := range m {
-		sep := ","
-		if i == 0 {
-			sep = "{"
-		}
-		out.WriteString(sep)
-		out.Write(append(wirejson.AppendString(nil, x.key), ':'))
-		if json.Compact(&out, x.raw) != nil {
-			return nil // cannot be: a cursor has checked it
-		}
-	}
-	out.WriteByte('}')
-	return bytes.ToValidUTF8(out.Bytes(), []byte("\uFFFD"))
-}

@@ -1,29 +1,19 @@
 package openai
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/reducer"
 )
-
-// The limits of silence where [Options] has none. A local server may load a
-// model for minutes before it says a word.
-const (
-	defaultHeaderTimeout = 180 * time.Second
-	defaultIdleTimeout   = 120 * time.Second
-	loopbackTimeout      = 600 * time.Second
-)
-
-// linger is how long the end of a finished response is awaited, so that its
-// connection can be used again.
-const linger = 50 * time.Millisecond
 
 // Options say where a model is and how it is reached.
 type Options struct {
@@ -46,10 +36,8 @@ type Options struct {
 // Chat is a [provider.Model] on the chat/completions wire. It keeps the bytes
 // of the last request, so it serves one agent, one request at a time.
 type Chat struct {
-	opts    Options
-	base    string
-	shown   string // base without secrets
-	http    *http.Client
+	name    string // of the provider
+	client  *wire.Client
 	encoder encoder
 
 	noUsage    bool // the server refused stream_options
@@ -59,40 +47,18 @@ type Chat struct {
 // New checks the options; it fails only for a base URL that is none, with a
 // [*provider.URLError].
 func New(o Options) (*Chat, error) {
-	base, err := provider.NormalizeBaseURL(o.BaseURL)
+	client, err := wire.New(wire.Options{
+		BaseURL: o.BaseURL, Key: o.Key, HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout,
+		UserAgent: o.UserAgent, Transport: o.Transport, Now: o.Now,
+	})
 	if err != nil {
 		return nil, err
 	}
-	header, idle := defaultHeaderTimeout, defaultIdleTimeout
-	if provider.IsLoopback(base) {
-		header, idle = loopbackTimeout, loopbackTimeout
-	}
-	if o.HeaderTimeout <= 0 {
-		o.HeaderTimeout = header
-	}
-	if o.IdleTimeout <= 0 {
-		o.IdleTimeout = idle
-	}
-	if o.Provider == "" {
-		o.Provider = "openai"
-	}
-	if o.UserAgent == "" {
-		o.UserAgent = "basis"
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Transport == nil {
-		o.Transport = newTransport()
-	}
-	return &Chat{
-		opts: o, base: base, shown: provider.DisplayURL(base),
-		http: &http.Client{Transport: o.Transport, CheckRedirect: sameHost},
-	}, nil
+	return &Chat{name: cmp.Or(o.Provider, "openai"), client: client}, nil
 }
 
 // CloseIdleConnections lets go of connections that wait for another request.
-func (m *Chat) CloseIdleConnections() { m.http.CloseIdleConnections() }
+func (m *Chat) CloseIdleConnections() { m.client.CloseIdle() }
 
 // Stream sends req; see [provider.Model]. A server that refuses a member which
 // not every server knows is asked once more without it.
@@ -124,8 +90,8 @@ func checkRequest(req provider.Request) *provider.Error {
 // follow; otherwise everything has been yielded.
 func (m *Chat) attempt(ctx context.Context, req provider.Request, yield func(provider.Chunk, error) bool) (again bool) {
 	p := params{
-		source:     reducer.Provenance{Provider: m.opts.Provider, Model: req.Model, Wire: Wire},
-		profile:    profileFor(m.opts.Provider, m.base, req.Model),
+		source:     reducer.Provenance{Provider: m.name, Model: req.Model, Wire: Wire},
+		profile:    profileFor(m.name, m.client.Base(), req.Model),
 		noUsage:    m.noUsage,
 		completion: m.completion,
 	}
@@ -134,15 +100,14 @@ func (m *Chat) attempt(ctx context.Context, req provider.Request, yield func(pro
 		yield(nil, &provider.Error{Kind: provider.KindInvalid, Message: err.Error(), Err: err})
 		return false
 	}
-	if !yield(provider.Sent{Request: b.info}, nil) {
+	if !yield(provider.Sent{Request: b.Info}, nil) {
 		return false
 	}
-	m.exchange(ctx, b, p.source, func(c provider.Chunk, err error) bool {
-		if e, ok := err.(*provider.Error); ok { //nolint:errorlint // DecodeResponse yields it bare
+	m.client.Exchange(ctx, "chat/completions", b, Response{Source: p.source}, DecodeResponse, func(c provider.Chunk, err error) bool {
+		if e, ok := errors.AsType[*provider.Error](err); ok {
 			if again = m.adapt(e, req, p); again {
 				return false
 			}
-			e.Message = m.opts.Key.Redact(e.Message)
 		}
 		return yield(c, err)
 	})
@@ -163,61 +128,4 @@ func (m *Chat) adapt(e *provider.Error, req provider.Request, p params) bool {
 		return false
 	}
 	return true
-}
-
-// exchange sends the bytes and decodes the response.
-func (m *Chat) exchange(ctx context.Context, b body, source reducer.Provenance, yield func(provider.Chunk, error) bool) {
-	fail := func(e *provider.Error) {
-		e.Request = b.info
-		yield(nil, e)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	req, err := m.request(ctx, http.MethodPost, "chat/completions", b)
-	if err != nil {
-		fail(&provider.Error{Kind: provider.KindInvalid, Message: err.Error(), Err: err})
-		return
-	}
-	w := newWatch(m.opts.HeaderTimeout, cancel)
-	defer w.stop()
-	resp, err := m.http.Do(req)
-	if err != nil {
-		e := m.fault(ctx, "response", m.opts.HeaderTimeout)
-		if e == nil {
-			e = m.unreachable(err)
-		}
-		fail(e)
-		return
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
-		fail(redirected(resp, m.shown))
-		return
-	}
-	m.decode(ctx, resp, w, Response{Source: source, Request: b.info}, yield)
-}
-
-// decode reads the response under the watch, then the rest of a finished one.
-func (m *Chat) decode(ctx context.Context, resp *http.Response, w *watch, r Response, yield func(provider.Chunk, error) bool) {
-	w.expect(m.opts.IdleTimeout)
-	r.Status, r.Header, r.Body = resp.StatusCode, resp.Header, watched{resp.Body, w}
-	r.URL, r.Now = m.shown, m.opts.Now()
-	r.Progress = w.progress
-	r.Fault = func(error) *provider.Error {
-		phase := "data"
-		if !w.data {
-			phase = "first data"
-		}
-		return m.fault(ctx, phase, m.opts.IdleTimeout)
-	}
-	done := false
-	DecodeResponse(r, func(c provider.Chunk, err error) bool {
-		_, isDone := c.(provider.Done)
-		done = done || isDone
-		return yield(c, err)
-	})
-	if done {
-		w.expect(linger)
-		_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
-	}
 }

@@ -7,13 +7,10 @@ import (
 	"strings"
 
 	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/provider/internal/wirejson"
 	"github.com/basisagent/basis/reducer"
 )
-
-// answerLimit is how many bytes of text, reasoning and arguments one answer
-// may have; a server that sends more is broken or hostile.
-const answerLimit = 64 << 20
 
 // piecesLimit is how many calls, and how many reasoning details, one answer may
 // have, so that finding the one that a fragment continues stays cheap.
@@ -33,7 +30,7 @@ type answer struct {
 	refusal   strings.Builder
 	reasoning strings.Builder
 	field     string // the member that the readable reasoning came in
-	textExtra members
+	textExtra wirejson.Members
 	details   details
 	calls     callList
 	other     [][]byte // content parts of unknown types
@@ -99,7 +96,7 @@ func (a *answer) chunk(data []byte) error {
 		a.failure = bytes.Clone(data)
 	}
 	switch {
-	case a.size > answerLimit:
+	case a.size > wire.AnswerLimit:
 		return errAnswerTooLong
 	case len(a.calls) > piecesLimit, len(a.details) > piecesLimit:
 		return errTooManyPieces
@@ -233,7 +230,7 @@ func (a *answer) apply() {
 		a.size += len(d.refusal)
 		a.send(provider.TextDelta{Text: string(d.refusal)})
 	}
-	a.textExtra.set("extra_content", d.extra)
+	a.textExtra.Set("extra_content", d.extra)
 	if len(d.calls) > 0 {
 		a.fragments(d.calls)
 	}
@@ -300,7 +297,7 @@ func (a *answer) fragment(f fragment) {
 	c := a.calls.add(f)
 	a.size += len(f.args) + len(f.name) + len(f.id)
 	for _, m := range f.extra {
-		a.size += len(m.raw)
+		a.size += len(m.Raw)
 	}
 	a.send(provider.CallDelta{Name: c.name, Bytes: len(f.args)})
 }

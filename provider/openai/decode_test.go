@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/reducer"
 )
 
@@ -50,10 +51,9 @@ func TestDecodeLimits(t *testing.T) {
 			t.Errorf("decode(%.80s…) = %v, want bad_response", body, e)
 		}
 	}
-	d := decoding{Response: Response{Body: strings.NewReader(`data: {"choices":[{"index":0,"delta":{"content":"more"}}]}` + "\n\n")}}
-	d.answer.emit = func(provider.Chunk) bool { return true }
-	d.answer.size = answerLimit - 2
-	if e := d.run(); e == nil || !errors.Is(e, errAnswerTooLong) {
+	r := Response{Body: strings.NewReader(`data: {"choices":[{"index":0,"delta":{"content":"more"}}]}` + "\n\n")}
+	a := answer{emit: func(provider.Chunk) bool { return true }, size: wire.AnswerLimit - 2}
+	if e := wire.Read(r, &a); e == nil || !errors.Is(e, errAnswerTooLong) {
 		t.Errorf("decode beyond the limit = %v, want %v", e, errAnswerTooLong)
 	}
 }

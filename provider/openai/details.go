@@ -14,7 +14,7 @@ type detail struct {
 	text    []byte
 	field   string // text or summary: the member that holds text; "" if none came
 	sealed  bool   // it has data that nobody but the vendor reads
-	members members
+	members wirejson.Members
 }
 
 // details are the elements in the order in which they began.
@@ -49,18 +49,18 @@ func readDetail(c *wirejson.Cursor) *detail {
 			raw := c.Raw()
 			n := wirejson.NewCursor(raw)
 			f.index, _ = n.Int()
-			f.members.set(name, raw)
+			f.members.Set(name, raw)
 			return
 		case "type":
 			raw := c.Raw()
 			t := wirejson.NewCursor(raw)
 			f.kind = t.String()
-			f.members.set(name, raw)
+			f.members.Set(name, raw)
 			return
 		case "data":
 			f.sealed = true
 		}
-		f.members.set(name, c.Raw())
+		f.members.Set(name, c.Raw())
 	})
 	return f
 }
@@ -76,7 +76,7 @@ func (d *details) join(f *detail) {
 					e.field = f.field
 				}
 				for _, m := range f.members {
-					e.members.set(m.key, m.raw)
+					e.members.Set(m.Key, m.Raw)
 				}
 				return
 			}
@@ -94,9 +94,9 @@ func (d details) array() []byte {
 		}
 		m := e.members
 		if e.field != "" {
-			m = append(slices.Clip(m), member{e.field, wirejson.AppendString(nil, string(e.text))})
+			m = append(slices.Clip(m), wirejson.Member{Key: e.field, Raw: wirejson.AppendString(nil, string(e.text))})
 		}
-		object := m.object()
+		object := m.Object()
 		if object == nil {
 			object = []byte("{}")
 		}

@@ -5,11 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
-	"io"
 	"slices"
 	"strconv"
 
 	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/provider/internal/wirejson"
 	"github.com/basisagent/basis/reducer"
 )
@@ -23,7 +23,7 @@ type encoder struct {
 	segments []segment // the messages in buf
 	sum      hash.Hash // over buf[:hashed]
 	hashed   int
-	ids      ids
+	ids      wire.IDs
 	source   reducer.Provenance
 	old      map[string]stored // messages of a former buf; only while rebuilding
 }
@@ -44,18 +44,6 @@ type stored struct {
 	bytes []byte
 }
 
-// body is one request ready to be sent. Its bytes stay valid for ever: the
-// encoder appends to its buffer, or takes another, but never writes into it.
-type body struct {
-	front []byte
-	back  string
-	info  reducer.RequestInfo
-}
-
-func (b body) reader() io.Reader {
-	return io.MultiReader(bytes.NewReader(b.front), bytes.NewReader([]byte(b.back)))
-}
-
 // params are the members of a request that the connection has learnt to send.
 type params struct {
 	source     reducer.Provenance
@@ -65,7 +53,7 @@ type params struct {
 }
 
 // encode makes the body of req.
-func (e *encoder) encode(req provider.Request, p params) (body, error) {
+func (e *encoder) encode(req provider.Request, p params) (wire.Body, error) {
 	head := appendHead(nil, req, p)
 	keep := 0
 	if bytes.Equal(head, e.head) {
@@ -77,7 +65,7 @@ func (e *encoder) encode(req provider.Request, p params) (body, error) {
 	for i := keep; i < len(req.Messages); i++ {
 		if err := e.message(req, p, i); err != nil {
 			e.sum = nil // start anew next time
-			return body{}, err
+			return wire.Body{}, err
 		}
 	}
 	e.old = nil
@@ -120,10 +108,10 @@ func (e *encoder) restart(head []byte, keep int, p params) {
 	e.head, e.source = head, p.source
 	e.segments = append([]segment(nil), segments[:keep]...)
 	e.sum, e.hashed = sha256.New(), 0
-	e.ids = ids{nine: p.profile.nineIDs, seen: make(map[string]bool)}
+	e.ids = wire.IDs{Nine: p.profile.nineIDs, Seen: make(map[string]bool)}
 	for _, s := range e.segments {
 		for _, id := range s.ids {
-			e.ids.seen[id] = true
+			e.ids.Seen[id] = true
 		}
 	}
 }
@@ -139,7 +127,7 @@ func (e *encoder) message(req provider.Request, p params, i int) error {
 		e.buf = append(e.buf, old.bytes...)
 		s.ids = old.ids
 		for _, id := range s.ids {
-			e.ids.seen[id] = true
+			e.ids.Seen[id] = true
 		}
 	} else if err := e.write(req, p, i, &s); err != nil {
 		return err
@@ -159,7 +147,7 @@ func (e *encoder) reusable(s segment, i int) (stored, bool) {
 		return stored{}, false
 	}
 	for _, id := range old.ids {
-		if e.ids.seen[id] {
+		if e.ids.Seen[id] {
 			return stored{}, false
 		}
 	}
@@ -167,30 +155,18 @@ func (e *encoder) reusable(s segment, i int) (stored, bool) {
 }
 
 // finish hashes what is new and closes the body.
-func (e *encoder) finish() body {
+func (e *encoder) finish() wire.Body {
 	front := bytes.TrimSuffix(e.buf, []byte(","))
 	front = slices.Clip(front)
 	e.sum.Write(front[e.hashed:])
 	e.hashed = len(front)
 	const back = "]}"
-	sum := cloneHash(e.sum, front)
+	sum := wire.CloneHash(e.sum, front)
 	sum.Write([]byte(back))
-	return body{front, back, reducer.RequestInfo{
+	return wire.Body{Front: front, Back: back, Info: reducer.RequestInfo{
 		Digest: hex.EncodeToString(sum.Sum(nil)[:reducer.DigestSize]),
 		Size:   len(front) + len(back),
 	}}
-}
-
-// cloneHash is a copy of sum, which has seen data.
-func cloneHash(sum hash.Hash, data []byte) hash.Hash {
-	if c, ok := sum.(hash.Cloner); ok {
-		if clone, err := c.Clone(); err == nil {
-			return clone
-		}
-	}
-	anew := sha256.New()
-	anew.Write(data)
-	return anew
 }
 
 // appendHead writes everything up to the first message.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/provider/providertest"
 	"github.com/basisagent/basis/reducer"
 )
@@ -66,13 +67,13 @@ func encodeWith(t *testing.T, e *encoder, req provider.Request, pr profile) stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := io.ReadAll(b.reader())
+	data, err := io.ReadAll(b.Reader())
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(data)
-	if want := hex.EncodeToString(sum[:reducer.DigestSize]); b.info.Digest != want || b.info.Size != len(data) {
-		t.Errorf("info = %+v, want %s and %d bytes", b.info, want, len(data))
+	if want := hex.EncodeToString(sum[:reducer.DigestSize]); b.Info.Digest != want || b.Info.Size != len(data) {
+		t.Errorf("info = %+v, want %s and %d bytes", b.Info, want, len(data))
 	}
 	if err := providertest.CheckRequest(data); err != nil {
 		t.Errorf("CheckRequest(%s) = %v", data, err)
@@ -232,7 +233,7 @@ func TestForeignIDs(t *testing.T) {
 	got = encodeWith(t, &encoder{}, req, profileFor("mistral"))
 	for _, m := range (providertest.Request{Body: []byte(got)}).Messages() {
 		for _, c := range m.Calls {
-			if !nineAlnum(c.ID) {
+			if len(c.ID) != 9 || strings.Trim(c.ID, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
 				t.Errorf("id %q, want nine letters or digits", c.ID)
 			}
 		}
@@ -247,7 +248,7 @@ func TestEncodeMendsResults(t *testing.T) {
 	a := turn("a", "m", callItem("c1", "ls", "{}"), callItem("c2", "ls", "{}"))
 	a[1].Results = a[1].Results[1:]
 	got := encodeOnce(t, conversation("m", a))
-	if !strings.Contains(got, `"tool_call_id":"c1","content":"`+unanswered) || !strings.Contains(got, `"tool_call_id":"c2","content":"result 1 of a"`) {
+	if !strings.Contains(got, `"tool_call_id":"c1","content":"`+wire.Unanswered) || !strings.Contains(got, `"tool_call_id":"c2","content":"result 1 of a"`) {
 		t.Errorf("body = %s, want a stand-in for the first and the second's own", got)
 	}
 	encodeOnce(t, conversation("m", a[:1], []provider.Message{userMsg("u1", "next")}))
@@ -270,8 +271,8 @@ func TestEncodeIncrementally(t *testing.T) {
 	for i := range 20 {
 		check(grown)
 		b, _ := e.encode(grown, params{source: source("m")})
-		before = append(before, string(b.front))
-		if i > 0 && !strings.HasPrefix(string(b.front), before[i-1]) {
+		before = append(before, string(b.Front))
+		if i > 0 && !strings.HasPrefix(string(b.Front), before[i-1]) {
 			t.Fatalf("body %d does not begin with the one before it", i)
 		}
 		id := fmt.Sprint("c", i)
@@ -292,8 +293,8 @@ func TestEncodeIncrementally(t *testing.T) {
 	check(other)
 	other.Messages = nil
 	b, err := e.encode(other, params{source: source("m2")})
-	if err != nil || !json.Valid(append(append([]byte(nil), b.front...), b.back...)) {
-		t.Errorf("body without messages = %s%s, %v, want JSON", b.front, b.back, err)
+	if err != nil || !json.Valid(append(append([]byte(nil), b.Front...), b.Back...)) {
+		t.Errorf("body without messages = %s%s, %v, want JSON", b.Front, b.Back, err)
 	}
 	check(grown)
 }

@@ -6,13 +6,10 @@ import (
 	"strings"
 
 	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/provider/internal/wirejson"
 	"github.com/basisagent/basis/reducer"
 )
-
-// unanswered is the result of a call whose own was lost. Servers refuse a
-// conversation in which a call has none.
-const unanswered = "This call was interrupted; there is no result."
 
 // write encodes the i-th message, if it has anything to say.
 func (e *encoder) write(req provider.Request, p params, i int, s *segment) error {
@@ -20,7 +17,7 @@ func (e *encoder) write(req provider.Request, p params, i int, s *segment) error
 	if m.Role != provider.RoleResults && i > 0 && len(e.segments[i-1].ids) > 0 {
 		s.plain = false
 		for _, id := range e.segments[i-1].ids {
-			e.result(id, unanswered)
+			e.result(id, wire.Unanswered)
 		}
 	}
 	switch m.Role {
@@ -41,7 +38,7 @@ func (e *encoder) user(req provider.Request, m provider.Message) error {
 	images := false
 	for _, part := range m.Parts {
 		images = images || part.Type == reducer.PartImage
-		text, err := load(req, part.Text)
+		text, err := wire.Load(req, part.Text)
 		if err != nil {
 			return err
 		}
@@ -72,7 +69,7 @@ func (e *encoder) user(req provider.Request, m provider.Message) error {
 }
 
 func (e *encoder) image(req provider.Request, ref reducer.Ref) error {
-	data, err := loadBlob(req, ref)
+	data, err := wire.LoadBlob(req, ref)
 	if err != nil {
 		return err
 	}
@@ -92,7 +89,7 @@ func (e *encoder) assistant(req provider.Request, p params, m provider.Message, 
 	for _, item := range m.Items {
 		switch item.Type {
 		case reducer.ItemText:
-			text, err := load(req, item.Text)
+			text, err := wire.Load(req, item.Text)
 			if err != nil {
 				return err
 			}
@@ -137,7 +134,7 @@ func (e *encoder) opaque(req provider.Request, items []reducer.Item, reasoning b
 			if !reasoning || details != nil || len(field) == 0 || string(field) == `"thinking"` {
 				continue
 			}
-			text, err := load(req, item.Text)
+			text, err := wire.Load(req, item.Text)
 			if err != nil {
 				return err
 			}
@@ -181,7 +178,7 @@ func (e *encoder) calls(req provider.Request, p params, m provider.Message, s *s
 		if item.Type != reducer.ItemCall {
 			continue
 		}
-		args, err := load(req, item.Args)
+		args, err := wire.Load(req, item.Args)
 		if err != nil {
 			return err
 		}
@@ -189,17 +186,17 @@ func (e *encoder) calls(req provider.Request, p params, m provider.Message, s *s
 		if len(s.ids) == 0 {
 			open = `,"tool_calls":[`
 		}
-		id, plain := e.ids.assign(item.ID, own)
+		id, plain := e.ids.Assign(item.ID, own)
 		s.ids = append(s.ids, id)
 		s.plain = s.plain && plain
 		e.buf = append(e.buf, open...)
 		e.buf = wirejson.AppendString(append(e.buf, `{"id":`...), id)
 		e.buf = append(e.buf, `,"type":"function","function":{"name":`...)
-		e.buf = wirejson.AppendString(e.buf, toolName(item.Name))
-		e.buf = wirejson.AppendString(append(e.buf, `,"arguments":`...), arguments(args))
+		e.buf = wirejson.AppendString(e.buf, wire.ToolName(item.Name))
+		e.buf = wirejson.AppendString(append(e.buf, `,"arguments":`...), wire.Arguments(args))
 		e.buf = append(e.buf, '}')
 		if own {
-			e.buf = appendMembers(e.buf, item.Extra)
+			e.buf = wire.AppendMembers(e.buf, item.Extra)
 		}
 		e.buf = append(e.buf, '}')
 	}
@@ -209,24 +206,6 @@ func (e *encoder) calls(req provider.Request, p params, m provider.Message, s *s
 	return nil
 }
 
-// appendMembers writes the members of an object into the one that is open.
-func appendMembers(dst []byte, object []byte) []byte {
-	if len(object) > len("{}") {
-		dst = append(append(dst, ','), object[1:len(object)-1]...)
-	}
-	return dst
-}
-
-// arguments is what goes back for a call's arguments. What never was one
-// object would poison the conversation: servers parse it and refuse all that
-// follows. The call's result says what came.
-func arguments(args string) string {
-	if wirejson.IsObject([]byte(args)) {
-		return args
-	}
-	return "{}"
-}
-
 // results writes one message per call, in call order. Results are matched by
 // place, or by id if some are missing.
 func (e *encoder) results(req provider.Request, i int, s *segment) error {
@@ -234,32 +213,17 @@ func (e *encoder) results(req provider.Request, i int, s *segment) error {
 		s.plain = false
 		return nil // results without calls say nothing that a server takes
 	}
-	var calls []reducer.Item
-	for _, item := range req.Messages[i-1].Items {
-		if item.Type == reducer.ItemCall {
-			calls = append(calls, item)
-		}
-	}
 	s.plain = e.segments[i-1].plain
-	left := req.Messages[i].Results
-	inPlace := len(left) == len(calls)
-	for n, wire := range e.segments[i-1].ids {
-		at := -1
-		for k, r := range left {
-			if inPlace || r.ID == calls[n].ID {
-				at = k
-				break
-			}
-		}
-		text := unanswered
-		if at >= 0 {
+	found := wire.Match(wire.Calls(req.Messages[i-1].Items), req.Messages[i].Results)
+	for n, id := range e.segments[i-1].ids {
+		text := wire.Unanswered
+		if found[n] != nil {
 			var err error
-			if text, err = load(req, left[at].Text); err != nil {
+			if text, err = wire.Load(req, found[n].Text); err != nil {
 				return err
 			}
-			left = append(left[:at:at], left[at+1:]...)
 		}
-		e.result(wire, text)
+		e.result(id, text)
 	}
 	return nil
 }
@@ -268,24 +232,4 @@ func (e *encoder) result(id, text string) {
 	e.buf = wirejson.AppendString(append(e.buf, `{"role":"tool","tool_call_id":`...), id)
 	e.buf = wirejson.AppendString(append(e.buf, `,"content":`...), text)
 	e.buf = append(e.buf, "},"...)
-}
-
-// load is a text, from its blob if it isn't inline.
-func load(req provider.Request, t reducer.Text) (string, error) {
-	if t.Blob.Digest == "" {
-		return t.Inline, nil
-	}
-	data, err := loadBlob(req, t.Blob)
-	return string(data), err
-}
-
-func loadBlob(req provider.Request, ref reducer.Ref) ([]byte, error) {
-	if req.Load == nil {
-		return nil, fmt.Errorf("load blob %s: the request has no loader", ref.Digest)
-	}
-	data, err := req.Load(ref)
-	if err != nil {
-		return nil, fmt.Errorf("load blob %s: %w", ref.Digest, err)
-	}
-	return data, nil
 }

@@ -3,60 +3,22 @@ package openai
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"net/http"
 	"time"
 
 	"github.com/basisagent/basis/provider"
 	"github.com/basisagent/basis/provider/internal/wirejson"
 )
 
-// listingLimit is how many bytes of a listing are read; OpenRouter's has
-// several hundred KiB.
-const listingLimit = 16 << 20
-
 // Models lists what the server offers (GET v1/models), in its own order. The
 // error is always a [*provider.Error].
 func (m *Chat) Models(ctx context.Context) ([]provider.ModelInfo, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	req, err := m.request(ctx, http.MethodGet, "models", body{})
-	if err != nil {
-		return nil, &provider.Error{Kind: provider.KindInvalid, Message: err.Error(), Err: err}
-	}
-	w := newWatch(m.opts.HeaderTimeout, cancel)
-	defer w.stop()
-	resp, err := m.http.Do(req)
-	if err != nil {
-		if e := m.fault(ctx, "response", m.opts.HeaderTimeout); e != nil {
-			return nil, e
-		}
-		return nil, m.unreachable(err)
-	}
-	defer resp.Body.Close()
-	w.expect(m.opts.IdleTimeout)
-	data, err := io.ReadAll(io.LimitReader(watched{resp.Body, w}, listingLimit))
-	if err != nil {
-		if e := m.fault(ctx, "data", m.opts.IdleTimeout); e != nil {
-			return nil, e
-		}
-		return nil, &provider.Error{Kind: provider.KindCut, Message: fmt.Sprintf("the list of models of %s broke off: %v", m.shown, err), Err: err}
-	}
-	if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
-		return nil, redirected(resp, m.shown)
-	}
-	if resp.StatusCode != http.StatusOK {
-		e := provider.Classify(provider.Failure{Status: resp.StatusCode, Header: resp.Header.Get, Body: data, Now: m.opts.Now()})
-		e.Message = m.opts.Key.Redact(e.Message)
+	data, e := m.client.Get(ctx, "models")
+	if e != nil {
 		return nil, e
 	}
 	models, err := readModels(data)
 	if err != nil {
-		return nil, &provider.Error{
-			Kind: provider.KindBadResponse, Status: resp.StatusCode, Err: err,
-			Message: fmt.Sprintf("%s sent no list of models: %v; check the base URL", m.shown, err),
-		}
+		return nil, m.client.NotAListing(err)
 	}
 	return models, nil
 }

@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/anthropic"
 	"github.com/basisagent/basis/provider/demo"
 	"github.com/basisagent/basis/provider/openai"
+	"github.com/basisagent/basis/provider/openai/responses"
 )
 
 // Model is a model that can also list what its server offers.
@@ -30,6 +32,20 @@ type Options struct {
 func Open(c provider.Choice, o Options) (Model, error) {
 	if c.Provider == provider.Demo {
 		return demo.New(), nil
+	}
+	switch c.Wire {
+	case provider.WireResponses:
+		return responses.New(responses.Options{
+			BaseURL: c.BaseURL, Key: c.Key, Provider: c.Provider,
+			HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout,
+			UserAgent: o.UserAgent, Transport: o.Transport, Now: o.Now,
+		})
+	case provider.WireMessages:
+		return anthropic.New(anthropic.Options{
+			BaseURL: c.BaseURL, Key: c.Key, Provider: c.Provider,
+			HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout,
+			UserAgent: o.UserAgent, Transport: o.Transport, Now: o.Now,
+		})
 	}
 	return openai.New(openai.Options{
 		BaseURL: c.BaseURL, Key: c.Key, Provider: c.Provider,

@@ -1,6 +1,7 @@
 package resolve_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/basisagent/basis/provider"
@@ -41,5 +42,17 @@ func TestOpenDemo(t *testing.T) {
 	models, err := m.Models(t.Context())
 	if err != nil || len(models) != 1 {
 		t.Errorf("Models() = %v, %v, want one", models, err)
+	}
+}
+
+// PROV-2: each preset is spoken to on its own wire.
+func TestOpenWires(t *testing.T) {
+	for wire, want := range map[string]string{
+		provider.WireChat: "*openai.Chat", provider.WireMessages: "*anthropic.Messages", provider.WireResponses: "*responses.Model",
+	} {
+		m, err := resolve.Open(provider.Choice{Provider: "p", Wire: wire, BaseURL: "http://127.0.0.1:1/"}, resolve.Options{})
+		if got := fmt.Sprintf("%T", m); err != nil || got != want {
+			t.Errorf("Open(%s) = %s, %v; want %s", wire, got, err, want)
+		}
 	}
 }

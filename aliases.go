@@ -1,0 +1,22 @@
+package basis
+
+import (
+	"github.com/basisagent/basis/effects"
+	"github.com/basisagent/basis/journal"
+)
+
+// Names of other packages that users of this one need, so that they import one
+// package.
+type (
+	// Approver answers whether a call may happen.
+	Approver = effects.Approver
+
+	// Approval is one question to an Approver.
+	Approval = effects.Approval
+
+	// Verdict is its answer.
+	Verdict = effects.Verdict
+
+	// Report is what an audit of a journal's bytes found.
+	Report = journal.Report
+)

@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/basisagent/basis"
+	"github.com/basisagent/basis/projections"
+	"github.com/basisagent/basis/reducer"
+)
+
+// view shows a run in the form that was asked for: to a person, as a stream of
+// JSON, or not at all because only the end is wanted.
+type view struct {
+	a     *app
+	home  *basis.Home
+	json  bool // the end is JSON
+	lines bool // and what happens before it, too
+	human *renderer
+	out   *jsonl
+}
+
+func (a *app) newView(h *basis.Home, lines, asJSON bool) *view {
+	return &view{a: a, home: h, json: asJSON, lines: lines}
+}
+
+// open says which task it is.
+func (v *view) open(ref basis.Ref) {
+	switch {
+	case v.lines:
+		v.out = &jsonl{con: v.a.con, stream: stream(v.home, ref)}
+	case !v.json:
+		v.human = v.a.newRenderer(v.home, ref)
+	}
+}
+
+func (v *view) update(u basis.Update) {
+	switch {
+	case v.out != nil:
+		v.out.update(u)
+	case v.human != nil:
+		v.human.update(u)
+	}
+}
+
+// said reports whether the answer is on standard output already.
+func (v *view) said() bool { return v.human != nil && v.human.said }
+
+// outcome tells how a drive or a wait came out.
+func (a *app) outcome(h *basis.Home, v *view, out basis.Outcome, err error, timeout time.Duration) error {
+	a.con.close()
+	switch {
+	case out.State.Ended():
+		if err != nil { // the work is done and on disk; only the leaving went wrong
+			a.con.say("basis: " + printable(err.Error()))
+		}
+		return a.ended(v, out.Ref, h.Terminal(out))
+	case errors.Is(err, basis.ErrTimeout):
+		return &timeoutError{ref: out.Ref, after: timeout, running: h.Held(out.Ref), verb: "wait"}
+	}
+	return err
+}
+
+// ended prints a terminal record and gives its exit code (CLI-103, CLI-104).
+func (a *app) ended(v *view, ref basis.Ref, t projections.Terminal) error {
+	next := "basis watch " + ref.String()
+	if t.State != string(reducer.StateSucceeded) {
+		next = synopsis("spawn")
+	}
+	switch {
+	case v.lines && !v.out.watching: // the stream has said it
+		return exitOf(t)
+	case v.json:
+		t.Seq, t.Head = 0, ""
+		a.con.print(string(line(struct {
+			Task string `json:"task"`
+			projections.Terminal
+			Next string `json:"next"`
+		}{ref.String(), t, next})))
+		return exitOf(t)
+	}
+	a.verdict(v, t)
+	a.con.say("next: use `" + next + "`")
+	return exitOf(t)
+}
+
+// verdict is a terminal record in words.
+func (a *app) verdict(v *view, t projections.Terminal) {
+	switch reducer.TaskState(t.State) {
+	case reducer.StateSucceeded, reducer.StateClosed:
+		if !v.said() {
+			a.con.reply(t.Result)
+		}
+		if t.StoppedBy != "" {
+			a.con.say("basis: stopped by " + t.StoppedBy)
+		}
+	case reducer.StateFailed:
+		a.con.say("basis: task failed: " + printable(t.Error))
+	case reducer.StateCancelled:
+		a.con.say("basis: task was cancelled")
+	default:
+		a.con.print("task state: unknown\n")
+	}
+}
+
+func (a *app) waitCommand() *cli.Command {
+	return &cli.Command{
+		Name: "wait", Usage: "bring a task to its end, and print its answer",
+		Flags:  []cli.Flag{timeoutFlag(), jsonFlag()},
+		Action: a.about("wait", a.wait),
+	}
+}
+
+// about runs a command that is about one task, and tells its errors so.
+func (a *app) about(verb string, do func(context.Context, *cli.Command, *basis.Home, basis.Ref) error) cli.ActionFunc {
+	return func(ctx context.Context, c *cli.Command) error {
+		ref, err := a.task(c)
+		if err == nil {
+			var h *basis.Home
+			if h, err = a.home(); err == nil {
+				err = do(ctx, c, h, ref)
+			}
+		}
+		if err == nil {
+			return nil
+		}
+		if _, said := errors.AsType[settled](err); said {
+			return err
+		}
+		return &commandError{err: err, ref: ref, verb: verb, json: c.Bool("json")}
+	}
+}
+
+func (a *app) wait(ctx context.Context, c *cli.Command, h *basis.Home, ref basis.Ref) error {
+	timeout, err := durationOf(c, "timeout", defaultWait)
+	if err != nil {
+		return err
+	}
+	timeout = min(timeout, longestWait)
+	if err := a.notItself(h, ref, "wait for"); err != nil {
+		return err
+	}
+	v := a.newView(h, false, c.Bool("json"))
+	v.open(ref)
+	d := a.drive(v, timeout)
+	d.Started = func(basis.Ref) {
+		if !v.json {
+			a.con.begin()
+		}
+	}
+	if !v.json && h.Held(ref) {
+		a.con.say("basis: another process drives this task; waiting for its end")
+	}
+	out, err := h.Wait(ctx, ref, d)
+	out.Ref = ref
+	return a.outcome(h, v, out, err, timeout)
+}
+
+// notItself refuses what could never come to an end: a task's own command that
+// waits for the task (TASK-110). A task that has ended can be asked about.
+func (a *app) notItself(h *basis.Home, ref basis.Ref, what string) error {
+	if caller, inTask := a.caller(); !inTask || caller != ref {
+		return nil
+	}
+	if s, err := h.State(ref); err == nil && s.Ended() {
+		return nil
+	}
+	return fmt.Errorf("a task cannot %s itself: this command is part of task %s", what, ref)
+}
+
+func (a *app) watchCommand() *cli.Command {
+	return &cli.Command{
+		Name: "watch", Usage: "show what a task did and does, without driving it",
+		Flags:  []cli.Flag{timeoutFlag(), jsonFlag()},
+		Action: a.about("watch", a.watch),
+	}
+}
+
+func (a *app) watch(ctx context.Context, c *cli.Command, h *basis.Home, ref basis.Ref) error {
+	timeout, err := durationOf(c, "timeout", defaultWait)
+	if err != nil {
+		return err
+	}
+	if err := a.notItself(h, ref, "watch"); err != nil {
+		return err
+	}
+	v := a.newView(h, c.Bool("json"), c.Bool("json"))
+	v.open(ref)
+	if v.out != nil {
+		v.out.watching, v.out.seq = true, 1
+	} else {
+		a.con.begin()
+	}
+	bounded, cancel := context.WithTimeoutCause(ctx, timeout, basis.ErrTimeout)
+	defer cancel()
+	var s reducer.State
+	for u, err := range h.Watch(bounded, ref) {
+		if err != nil {
+			a.con.close()
+			return err
+		}
+		if !u.Live {
+			s = reducer.Apply(s, u.Entry.Event)
+		}
+		v.update(u)
+	}
+	err = context.Cause(bounded)
+	if err == nil && !s.Ended() {
+		err = basis.ErrTimeout
+	}
+	err = a.outcome(h, v, basis.Outcome{Ref: ref, State: s}, err, timeout)
+	if t, ok := errors.AsType[*timeoutError](err); ok {
+		t.verb = "watch"
+	}
+	return err
+}
+
+func (a *app) cancelCommand() *cli.Command {
+	return &cli.Command{
+		Name: "cancel", Usage: "ask for the end of a task",
+		Flags:  []cli.Flag{jsonFlag()},
+		Action: a.about("cancel", a.cancel),
+	}
+}
+
+func (a *app) cancel(_ context.Context, c *cli.Command, h *basis.Home, ref basis.Ref) error {
+	by := "person"
+	if caller, inTask := a.caller(); inTask {
+		if caller != ref {
+			return fmt.Errorf("task %s may cancel itself and what it has begun, not task %s", caller, ref)
+		}
+		by = "task"
+	}
+	asked, err := h.Cancel(ref, by)
+	if err != nil {
+		return err
+	}
+	if !asked {
+		if s, err := h.State(ref); err == nil && s.Ended() {
+			v := a.newView(h, false, c.Bool("json"))
+			return a.ended(v, ref, h.Terminal(basis.Outcome{Ref: ref, State: s}))
+		}
+	}
+	next := "basis wait " + ref.String()
+	if c.Bool("json") {
+		a.con.print(string(line(struct {
+			Task  string `json:"task"`
+			State string `json:"state"`
+			Next  string `json:"next"`
+		}{ref.String(), "cancel_requested", next})))
+		return nil
+	}
+	a.con.print("task " + ref.String() + ": cancel_requested\n")
+	a.con.say("next: use `" + next + "`")
+	return nil
+}
