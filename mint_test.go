@@ -39,7 +39,7 @@ func TestMintRefuses(t *testing.T) {
 		"a key":                 {Spec{Workspace: ws, Prompt: "hi", Options: reducer.Options{BaseURL: "http://h/v1?key=hunter2"}}, []string{"base URL", "BASIS_API_KEY"}},
 		"half a password":       {Spec{Workspace: ws, Prompt: "hi", Options: reducer.Options{BaseURL: "http://me:hunter2@h:x"}}, []string{"base URL", "BASIS_API_KEY"}},
 		"a parent elsewhere":    {Spec{Workspace: ws, Prompt: "hi", Parent: parent}, []string{"belongs to another workspace", "detached"}},
-		"a parent that is gone": {Spec{Workspace: ws, Prompt: "hi", Parent: Ref{Key: WorkspaceKey(ws), ID: parent.ID}}, []string{"does not exist"}},
+		"a parent that is gone": {Spec{Workspace: ws, Prompt: "hi", Parent: Ref{Key: WorkspaceKey(ws), ID: parent.ID}}, []string{"parent", "no such task"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t, nil)

@@ -271,16 +271,17 @@ func TestStuckSink(t *testing.T) {
 // What waits for a sink: texts are joined, of a call's output the newest stays,
 // and nothing is joined over a record.
 func TestEnqueue(t *testing.T) {
-	var waiting []Update
+	var queue []waiting
 	for _, u := range []Update{
 		progress(reducer.ProgressText, "a"), progress(reducer.ProgressText, "b"), entry(1, reducer.InboxClosed{}),
 		progress(reducer.ProgressText, "c"), progress(reducer.ProgressReasoning, "d"),
 		progress(reducer.ProgressOutput, "old"), progress(reducer.ProgressOutput, "new"),
 	} {
-		waiting = enqueue(waiting, u)
+		queue = enqueue(queue, u)
 	}
 	var got []string
-	for _, u := range waiting {
+	for _, w := range queue {
+		u := w.update()
 		got = append(got, string(u.Progress.Kind)+u.Progress.Text)
 	}
 	if want := []string{"textab", "", "textc", "reasoningd", "outputnew"}; !slices.Equal(got, want) {
