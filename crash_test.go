@@ -350,12 +350,12 @@ func (l *life) check(name string) {
 	}
 }
 
-// JRN-99, JRN-34…37, TASK-67, FR-004, FR-005: a kill after every record, inside
+// JRN-33, JRN-34…38, JRN-99, TASK-67, FR-004, FR-005: a kill after every record, inside
 // batches too, and again after every record of the attach that follows; the
 // task ends with the same answer, each call has one result, and no call with
 // effects ran twice. (FR-004: other harnesses ran the interrupted command
 // again. FR-005: two recovery paths each closed the same call.)
-func TestKilledAfterEveryRecord(t *testing.T) {
+func TestFR004FR005KilledAfterEveryRecord(t *testing.T) {
 	whole := everything(t)
 	if err := whole.attach(t.Context()); err != nil {
 		t.Fatalf("%v\n%s", err, whole.dump())

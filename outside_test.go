@@ -101,7 +101,7 @@ func TestDeadlineAtEveryRecord(t *testing.T) {
 
 // FR-057, TASK-68: a signal at every record lets go in good order; the next
 // attach comes to the same answer.
-func TestStopAtEveryRecord(t *testing.T) {
+func TestFR057StopAtEveryRecord(t *testing.T) {
 	for k := 3; k < recordsOf(t); k++ {
 		name := fmt.Sprintf("signal at record %d", k)
 		l := everything(t)

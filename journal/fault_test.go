@@ -189,7 +189,7 @@ func TestTwoWritersWithoutLock(t *testing.T) {
 	}
 }
 
-// JRN-46: damage is refused with the place and the rule, nothing changes, and
+// JRN-7, JRN-46: damage is refused with the place and the rule, nothing changes, and
 // readers get the good prefix.
 func TestDamageIsRefused(t *testing.T) {
 	d := journaltest.New()
@@ -222,7 +222,7 @@ func TestDamageIsRefused(t *testing.T) {
 	}
 }
 
-// JRN-49: a clean cut of whole records is caught by anchors only.
+// JRN-49, JRN-59: a clean cut of whole records is caught by anchors only.
 func TestAnchors(t *testing.T) {
 	d := journaltest.New()
 	w := mint(t, memOptions(d), "/a1")
@@ -285,7 +285,7 @@ func TestOpenCallback(t *testing.T) {
 	}
 }
 
-// JRN-90, JRN-10, JRN-12: a bad draft is refused, writes nothing and harms nothing.
+// JRN-90, JRN-10, JRN-12, JRN-17: a bad draft is refused, writes nothing and harms nothing.
 func TestBadDrafts(t *testing.T) {
 	d := journaltest.New()
 	w := mint(t, memOptions(d), "/a1")

@@ -36,7 +36,7 @@ func TestLineRoundTrip(t *testing.T) {
 	}
 }
 
-// JRN-10, JRN-13: nothing but the exact shape is a line, even with a right
+// JRN-10, JRN-13, JRN-18: nothing but the exact shape is a line, even with a right
 // checksum.
 func TestParseLineIsStrict(t *testing.T) {
 	tests := []struct{ name, from, to string }{

@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/basisagent/basis/journal"
+	"github.com/basisagent/basis/journal/journaltest"
 )
 
 // testOptions are options under which a journal's bytes are the same on every
@@ -150,6 +152,33 @@ func TestOpenMissing(t *testing.T) {
 		if !errors.Is(err, journal.ErrNotFound) {
 			t.Errorf("Read(missing) = %v, want ErrNotFound", err)
 		}
+	}
+}
+
+// JRN-29, JRN-30: a commit is one write and one sync, and the file holds the
+// lines and nothing else.
+func TestCommitIsOneWriteAndOneSync(t *testing.T) {
+	d := journaltest.New()
+	w := mint(t, memOptions(d), "/a1")
+	var ops []string
+	d.Fault = func(c journaltest.Call) journaltest.Outcome {
+		if c.Mutates {
+			ops = append(ops, c.Op)
+		}
+		return journaltest.Outcome{}
+	}
+	for range 3 {
+		ops = nil
+		if _, err := w.Append(note(1), note(2), note(3)); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(ops, " "); got != "write sync" {
+			t.Errorf("Append of three drafts = %q, want one write and one sync", got)
+		}
+	}
+	b := contents(t, d, "/a1/events.jsonl")
+	if lines := bytes.Count(b, []byte("\n")); lines != 12 || w.Stats().Size != int64(len(b)) || bytes.IndexByte(b, 0) >= 0 {
+		t.Errorf("the file has %d lines and %d bytes, want 12 and %d", lines, len(b), w.Stats().Size)
 	}
 }
 

@@ -124,3 +124,20 @@ func TestInvalidUTF8IsRefused(t *testing.T) {
 		t.Errorf("problem() = %q, want one about UTF-8", reason)
 	}
 }
+
+// JRN-59: an audit finds a payload that is no compact JSON object, though its
+// checksum and its links are right.
+func TestCheckLooksIntoPayloads(t *testing.T) {
+	dir := t.TempDir()
+	recs, c := []Record{}, chain{hash: true}
+	now := Options{}.withDefaults().Now()
+	line := appendRecord(nil, &recs, &c, Draft{Type: TypeCreated, Data: []byte(`{"format":1,"chain":"sha256-128"}`), NextGen: true}, now)
+	line = appendRecord(line, &recs, &c, Draft{Type: "note.text", Data: []byte(`{"a": 1}`)}, now)
+	if err := os.WriteFile(filepath.Join(dir, JournalFile), line, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rep, err := Check(dir)
+	if err != nil || len(rep.Findings) != 1 || rep.Findings[0].Rule != RulePayload || rep.Findings[0].Seq != 2 {
+		t.Errorf("Check = %v, %v, want one finding about the payload of record 2", rep.Findings, err)
+	}
+}

@@ -87,7 +87,7 @@ func TestRecoverEveryTruncation(t *testing.T) {
 	}
 }
 
-// JRN-42, JRN-96: no flipped bit is accepted or taken for a torn tail.
+// JRN-7, JRN-42, JRN-96: no flipped bit is accepted or taken for a torn tail.
 func TestRecoverEveryBitFlip(t *testing.T) {
 	s := makeSample(40, 60, "")
 	step := scale(7, 1) // odd, so that every place in a byte has its turn

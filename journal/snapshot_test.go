@@ -11,7 +11,7 @@ import (
 	"github.com/basisagent/basis/journal/journaltest"
 )
 
-// JRN-62, JRN-63, JRN-65: from a snapshot at any record on, a reader sees what
+// JRN-59, JRN-62, JRN-63, JRN-65: from a snapshot at any record on, a reader sees what
 // a reader from the start sees.
 func TestSnapshotAtEverySeq(t *testing.T) {
 	d := journaltest.New()

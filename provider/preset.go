@@ -13,6 +13,7 @@ const (
 	WireChat      = "openai-chat"
 	WireMessages  = "anthropic-messages"
 	WireResponses = "openai-responses"
+	WireGemini    = "gemini"
 )
 
 // Preset is a provider known by name.
@@ -22,7 +23,6 @@ type Preset struct {
 	BaseURL string // normalised; "" for demo
 	BaseVar string // the variable that moves its endpoint and keeps its wire; "" is none
 	KeyVar  string // the variable that holds its key; "" for local servers and demo
-	Instead string // a base URL to use instead, where the vendor's own wire isn't spoken
 }
 
 // Presets are all of them, hosted ones in the order in which their keys are
@@ -35,8 +35,8 @@ func Presets() []Preset {
 		},
 		{Name: "openai", Wire: WireResponses, BaseURL: "https://api.openai.com/", KeyVar: "OPENAI_API_KEY"},
 		{
-			Name: "gemini", Wire: WireChat, BaseURL: "https://generativelanguage.googleapis.com/", KeyVar: "GEMINI_API_KEY",
-			Instead: "https://generativelanguage.googleapis.com/v1beta/openai/",
+			Name: "gemini", Wire: WireGemini, BaseURL: "https://generativelanguage.googleapis.com/",
+			BaseVar: "GOOGLE_GEMINI_BASE_URL", KeyVar: "GEMINI_API_KEY",
 		},
 		{Name: "openrouter", Wire: WireChat, BaseURL: "https://openrouter.ai/api/", KeyVar: "OPENROUTER_API_KEY"},
 		{Name: "ollama", Wire: WireChat, BaseURL: "http://127.0.0.1:11434/"},

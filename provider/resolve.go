@@ -140,9 +140,6 @@ func (s Selection) compatible(preset Preset, base string) (Choice, error) {
 
 // named is a preset.
 func (s Selection) named(p Preset) (Choice, error) {
-	if p.Instead != "" {
-		return Choice{}, refuse(p.Name, nil, s.unbuilt(p))
-	}
 	c := Choice{Provider: p.Name, Wire: p.Wire, BaseURL: p.BaseURL, Key: s.Key}
 	if moved := s.env(p.BaseVar); p.BaseVar != "" && moved != "" {
 		url, err := NormalizeBaseURL(moved)
@@ -160,18 +157,6 @@ func (s Selection) named(p Preset) (Choice, error) {
 	}
 	c.Key, c.SourceVar = NewSecret(value), name
 	return c, nil
-}
-
-// unbuilt says how to reach a vendor whose own wire isn't spoken.
-func (s Selection) unbuilt(p Preset) string {
-	text := fmt.Sprintf("provider %s: this version does not speak its own wire, but %s answers chat/completions too: use --base-url %s with its key in BASIS_API_KEY",
-		p.Name, p.Name, p.Instead)
-	for _, other := range Presets() {
-		if other.Instead == "" && other.KeyVar != "" && s.env(other.KeyVar) != "" {
-			return text + fmt.Sprintf(", or --provider %s, whose %s is set", other.Name, other.KeyVar)
-		}
-	}
-	return text
 }
 
 // detect takes the first hosted preset that has a key. Local servers and demo

@@ -37,6 +37,7 @@ func TestResolve(t *testing.T) {
 		{"local, other spelling", provider.Selection{Provider: "LM-Studio"}, "lmstudio http://127.0.0.1:1234/ - -"},
 		{"detected", provider.Selection{Getenv: env("OPENROUTER_API_KEY", "r", "OPENAI_API_KEY", "o")}, "openai https://api.openai.com/ o OPENAI_API_KEY"},
 		{"detected first", provider.Selection{Getenv: env("ANTHROPIC_API_KEY", "a", "OPENAI_API_KEY", "o")}, "anthropic https://api.anthropic.com/ a ANTHROPIC_API_KEY"},
+		{"gemini, moved", provider.Selection{Getenv: env("GEMINI_API_KEY", "g", "GOOGLE_GEMINI_BASE_URL", "http://h:1/")}, "gemini http://h:1/ g GEMINI_API_KEY"},
 		{"moved, own wire", provider.Selection{Provider: "anthropic", Getenv: env("ANTHROPIC_API_KEY", "a", "ANTHROPIC_BASE_URL", "http://h:1/")}, "anthropic http://h:1/ a ANTHROPIC_API_KEY"},
 		{"demo", provider.Selection{Provider: "demo", Getenv: env("BASIS_BASE_URL", "https://b/")}, "demo  - -"},
 	}
@@ -68,9 +69,6 @@ func TestResolveRefuses(t *testing.T) {
 		{"unknown", provider.Selection{Provider: "acme"}, []string{`"acme"`, "anthropic", "openai", "gemini", "openrouter", "ollama", "lmstudio", "demo"}},
 		{"no key", provider.Selection{Provider: "openai"}, []string{"openai", "OPENAI_API_KEY"}},
 		{"a key of nobody", provider.Selection{Key: provider.NewSecret("k-1234")}, []string{"--provider", "--base-url"}},
-		{"gemini", provider.Selection{Provider: "gemini", Getenv: env("GEMINI_API_KEY", "a")}, []string{"chat/completions", "--base-url https://generativelanguage.googleapis.com/v1beta/openai/"}},
-		{"gemini", provider.Selection{Provider: "gemini"}, []string{"--base-url https://generativelanguage.googleapis.com/v1beta/openai/"}},
-		{"gemini before openrouter", provider.Selection{Getenv: env("GEMINI_API_KEY", "a", "OPENROUTER_API_KEY", "o")}, []string{"provider gemini", "--provider openrouter"}},
 		{"anthropic moved to nowhere", provider.Selection{Provider: "anthropic", Getenv: env("ANTHROPIC_API_KEY", "a", "ANTHROPIC_BASE_URL", "nowhere")}, []string{"ANTHROPIC_BASE_URL", "nowhere"}},
 		{"bad URL", provider.Selection{BaseURL: "ftp://u:k-1234@h/x?key=k-1234"}, []string{"ftp://h/x", "https://"}},
 		{"demo with URL", provider.Selection{Provider: "demo", BaseURL: "https://h/"}, []string{"demo"}},
@@ -123,7 +121,7 @@ func TestEndpoint(t *testing.T) {
 		"https://h/v1beta/openai/": "https://h/v1beta/openai/x",
 		"https://h/openai/":        "https://h/openai/v1/x",
 	} {
-		if got := provider.Endpoint(base, "x"); got != want {
+		if got := provider.Endpoint(base, "v1", "x"); got != want {
 			t.Errorf("Endpoint(%q) = %q, want %q", base, got, want)
 		}
 	}

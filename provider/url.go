@@ -43,13 +43,13 @@ func NormalizeBaseURL(raw string) (string, error) {
 // v1 must not be added: Z.ai's /api/paas/v4, Gemini's /v1beta/openai.
 var versioned = regexp.MustCompile(`/v[0-9]+[a-z]*[0-9]*(/openai)?/$`)
 
-// Endpoint is the address of path under a normalised base URL: with v1 before
-// it, unless the base ends in a version of its own.
-func Endpoint(base, path string) string {
+// Endpoint is the address of path under a normalised base URL: with the version,
+// such as v1, before it, unless the base ends in one of its own.
+func Endpoint(base, version, path string) string {
 	if versioned.MatchString(base) {
 		return base + path
 	}
-	return base + "v1/" + path
+	return base + version + "/" + path
 }
 
 // DisplayURL is a URL fit for errors and logs: without userinfo and query.

@@ -89,11 +89,9 @@ func settles(e Event) string {
 	return ""
 }
 
-// unasked judges what comes by itself.
+// unasked judges what comes by itself. Once the inbox is closed nothing gets
+// this far: until the agent has ended, a decision is due.
 func (s State) unasked(e Event) string {
-	if s.InboxClosed {
-		return "the inbox is closed"
-	}
 	switch e := e.(type) {
 	case MessageReceived:
 		switch {

@@ -4,9 +4,28 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 )
+
+// JRN-16: a type says what it is about and what has happened to that.
+func TestNamesAreInThePastTense(t *testing.T) {
+	shape := regexp.MustCompile(`^[a-z]+\.[a-z]+ed$`)
+	for name := range kinds {
+		if !shape.MatchString(name) {
+			t.Errorf("%s is not a subject and a verb in the past tense", name)
+		}
+	}
+}
+
+// JRN-14: a payload is plain JSON, in which nothing is escaped for HTML.
+func TestEncodeDoesNotEscape(t *testing.T) {
+	_, data, err := Encode(CallRefused{Call: "r1.c1", Text: "a<b>&c\u2028"})
+	if want := `{"call":"r1.c1","code":"","text":"a<b>&c\u2028"}`; err != nil || string(data) != want {
+		t.Errorf("Encode = %s, %v, want %s", data, err, want)
+	}
+}
 
 // JRN-19: every event type, and every member of its payload, is documented.
 func TestEventsAreDocumented(t *testing.T) {
@@ -39,7 +58,7 @@ func TestEventsAreDocumented(t *testing.T) {
 	}
 }
 
-// JRN-20: unknown notes and members are kept and skipped, any other unknown
+// JRN-17, JRN-18, JRN-20: unknown notes and members are kept and skipped, any other unknown
 // type is told apart from a broken payload.
 func TestDecodeUnknown(t *testing.T) {
 	if e, err := Decode("note.weather", []byte(`{"a":1}`)); err != nil || e.(Note).Name != "note.weather" {

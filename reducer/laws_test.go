@@ -83,7 +83,7 @@ func TestHistoriesExplainThemselves(t *testing.T) {
 	})
 }
 
-// Every prefix of a legal history leads on: after an attach it still ends.
+// JRN-15: every prefix of a legal history leads on: after an attach it still ends.
 func TestPrefixesAreLegal(t *testing.T) {
 	for _, kind := range kindsOfAgents {
 		for seed := range uint64(40) {

@@ -10,7 +10,7 @@ func Refs(e Event) []Ref {
 }
 
 func collectRefs(v reflect.Value, refs *[]Ref) {
-	if r, ok := v.Interface().(Ref); ok {
+	if r, ok := reflect.TypeAssert[Ref](v); ok {
 		if r.Digest != "" {
 			*refs = append(*refs, r)
 		}

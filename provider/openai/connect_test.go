@@ -94,7 +94,8 @@ func TestAdapts(t *testing.T) {
 	}
 }
 
-// PROV-13: an unknown effort is refused before the network.
+// PROV-13, PROV-17: an unknown effort is refused before the network, a known one
+// is sent as it was given.
 func TestEffort(t *testing.T) {
 	s := providertest.Script(t, providertest.Text("ok"))
 	m := newChat(t, openai.Options{BaseURL: s.URL()})

@@ -16,6 +16,15 @@ const Wire = provider.WireChat
 // Response is what a server sent, ready to be decoded.
 type Response = wire.Response
 
+// Inspect reads a response to its end and returns everything that arrived, with
+// the error that ended it, if one did. What came of a broken answer is evidence
+// and nothing to act on.
+func Inspect(r Response, emit func(provider.Chunk) bool) (provider.Answer, *provider.Error) {
+	a := &answer{emit: emit}
+	failure := wire.Read(r, a)
+	return a.Finished(r), failure
+}
+
 // DecodeResponse reads a response to its end and yields what it says: deltas,
 // then one [provider.Done] or one [*provider.Error].
 func DecodeResponse(r Response, yield func(provider.Chunk, error) bool) {

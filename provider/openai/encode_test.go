@@ -86,7 +86,7 @@ func encodeOnce(t *testing.T, req provider.Request) string {
 	return encodeWith(t, &encoder{}, req, profile{})
 }
 
-// PROV-20 PROV-24: the bytes of a request, in full.
+// PROV-18 PROV-20 PROV-24: the bytes of a request, in full.
 func TestEncodeGolden(t *testing.T) {
 	req := provider.Request{
 		Model: "m", System: "Be <brief> & \"kind\".", Effort: "high", MaxOutput: 100,
@@ -243,7 +243,7 @@ func TestForeignIDs(t *testing.T) {
 	}
 }
 
-// A conversation that lacks a result, or has one too many, is still taken.
+// PROV-24: a conversation that lacks a result, or has one too many, is still taken.
 func TestEncodeMendsResults(t *testing.T) {
 	a := turn("a", "m", callItem("c1", "ls", "{}"), callItem("c2", "ls", "{}"))
 	a[1].Results = a[1].Results[1:]

@@ -7,6 +7,7 @@ import (
 	"github.com/basisagent/basis/provider"
 	"github.com/basisagent/basis/provider/anthropic"
 	"github.com/basisagent/basis/provider/demo"
+	"github.com/basisagent/basis/provider/gemini"
 	"github.com/basisagent/basis/provider/openai"
 	"github.com/basisagent/basis/provider/openai/responses"
 )
@@ -36,6 +37,12 @@ func Open(c provider.Choice, o Options) (Model, error) {
 	switch c.Wire {
 	case provider.WireResponses:
 		return responses.New(responses.Options{
+			BaseURL: c.BaseURL, Key: c.Key, Provider: c.Provider,
+			HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout,
+			UserAgent: o.UserAgent, Transport: o.Transport, Now: o.Now,
+		})
+	case provider.WireGemini:
+		return gemini.New(gemini.Options{
 			BaseURL: c.BaseURL, Key: c.Key, Provider: c.Provider,
 			HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout,
 			UserAgent: o.UserAgent, Transport: o.Transport, Now: o.Now,

@@ -48,7 +48,7 @@ func TestOpenDemo(t *testing.T) {
 // PROV-2: each preset is spoken to on its own wire.
 func TestOpenWires(t *testing.T) {
 	for wire, want := range map[string]string{
-		provider.WireChat: "*openai.Chat", provider.WireMessages: "*anthropic.Messages", provider.WireResponses: "*responses.Model",
+		provider.WireChat: "*openai.Chat", provider.WireMessages: "*anthropic.Messages", provider.WireResponses: "*responses.Model", provider.WireGemini: "*gemini.Model",
 	} {
 		m, err := resolve.Open(provider.Choice{Provider: "p", Wire: wire, BaseURL: "http://127.0.0.1:1/"}, resolve.Options{})
 		if got := fmt.Sprintf("%T", m); err != nil || got != want {

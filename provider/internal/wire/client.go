@@ -78,6 +78,7 @@ const listingLimit = 16 << 20
 // Options say where a server is and how it is reached.
 type Options struct {
 	BaseURL string
+	Version string          // stands before every path; "" is v1
 	Key     provider.Secret // zero sends no credential
 
 	// HeaderTimeout bounds the wait for a response's headers, IdleTimeout the
@@ -119,6 +120,9 @@ func New(o Options) (*Client, error) {
 	}
 	if o.IdleTimeout <= 0 {
 		o.IdleTimeout = idle
+	}
+	if o.Version == "" {
+		o.Version = "v1"
 	}
 	if o.UserAgent == "" {
 		o.UserAgent = "basis"
@@ -282,7 +286,7 @@ func (c *Client) request(ctx context.Context, method, path string, b Body) (*htt
 	if b.Front != nil {
 		content = b.Reader()
 	}
-	req, err := http.NewRequestWithContext(ctx, method, provider.Endpoint(c.base, path), content)
+	req, err := http.NewRequestWithContext(ctx, method, provider.Endpoint(c.base, c.opts.Version, path), content)
 	if err != nil {
 		return nil, fmt.Errorf("make a request to %s: %w", c.shown, err)
 	}

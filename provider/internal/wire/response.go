@@ -90,20 +90,24 @@ func Decode(r Response, a Answer, yield Yield) {
 	switch {
 	case a.State().Stopped:
 	case e != nil:
-		if e.Partial == "" {
-			e.Partial = a.Partial()
-		}
-		e.Usage, e.Request = a.Usage(), r.Request
 		yield(nil, e)
 	default:
 		yield(provider.Done{Answer: a.Finished(r)}, nil)
 	}
 }
 
-// Read reads r into a; nil means that the answer is whole.
+// Read reads r into a; nil means that the answer is whole. The error says what
+// arrived before it.
 func Read(r Response, a Answer) *provider.Error {
 	d := decoding{Response: r, answer: a}
-	return d.run()
+	e := d.run()
+	if e != nil {
+		if e.Partial == "" {
+			e.Partial = a.Partial()
+		}
+		e.Usage, e.Request = a.Usage(), r.Request
+	}
+	return e
 }
 
 // Cut is the error for a stream that ended before its end.

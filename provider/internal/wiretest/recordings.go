@@ -58,8 +58,8 @@ type recordedCall struct {
 
 // Vendor is what a wire's tests bring.
 type Vendor struct {
-	// New makes an empty answer that hands its deltas to emit.
-	New func(emit func(provider.Chunk) bool) wire.Answer
+	// Inspect reads a response and hands its deltas to emit.
+	Inspect func(r wire.Response, emit func(provider.Chunk) bool) (provider.Answer, *provider.Error)
 	// Opaque counts the pieces of an item that must be sent back unchanged, by
 	// the names that the recordings use. Nil counts none.
 	Opaque func(item reducer.Item, count map[string]int)
@@ -166,7 +166,7 @@ func (rec *recording) check(t *testing.T, v Vendor, body io.Reader) {
 	}
 	r := wire.Response{Status: rec.Status, Header: header, Body: body}
 	var shown, thought strings.Builder
-	a := v.New(func(c provider.Chunk) bool {
+	got, failure := v.Inspect(r, func(c provider.Chunk) bool {
 		switch c := c.(type) {
 		case provider.TextDelta:
 			shown.WriteString(c.Text)
@@ -179,8 +179,6 @@ func (rec *recording) check(t *testing.T, v Vendor, body io.Reader) {
 		}
 		return true
 	})
-	failure := wire.Read(r, a)
-	got := a.Finished(r)
 	want := rec.Expect
 	if s := want.Text + want.Refusal; shown.String() != s {
 		t.Errorf("text deltas = %q, want %q", shown.String(), s)

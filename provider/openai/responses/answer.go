@@ -3,6 +3,7 @@ package responses
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/basisagent/basis/provider"
@@ -24,6 +25,15 @@ var (
 
 // Response is what a server sent, ready to be decoded.
 type Response = wire.Response
+
+// Inspect reads a response to its end and returns everything that arrived, with
+// the error that ended it, if one did. What came of a broken answer is evidence
+// and nothing to act on.
+func Inspect(r Response, emit func(provider.Chunk) bool) (provider.Answer, *provider.Error) {
+	a := &answer{emit: emit}
+	failure := wire.Read(r, a)
+	return a.Finished(r), failure
+}
 
 // DecodeResponse reads a response to its end and yields what it says: deltas,
 // then one [provider.Done] or one [*provider.Error].
@@ -148,9 +158,9 @@ func (a *answer) grow(e event) {
 
 // at is the item of that index; one that was never announced begins here.
 func (a *answer) at(index int64) *output {
-	for i := len(a.outputs) - 1; i >= 0; i-- {
-		if a.outputs[i].index == index {
-			return a.outputs[i]
+	for _, v := range slices.Backward(a.outputs) {
+		if v.index == index {
+			return v
 		}
 	}
 	o := &output{index: index}

@@ -5,15 +5,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/basisagent/basis/provider"
-	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/provider/internal/wiretest"
 	"github.com/basisagent/basis/reducer"
 )
 
 var vendor = wiretest.Vendor{
-	New:    func(emit func(provider.Chunk) bool) wire.Answer { return &answer{emit: emit} },
-	Opaque: countOpaque,
+	Inspect: Inspect,
+	Opaque:  countOpaque,
 }
 
 // TestCorpus reads recorded responses of several servers, each whole and cut in
@@ -30,6 +28,8 @@ func countOpaque(item reducer.Item, count map[string]int) {
 
 // TestRecordings does the same with the streams of this repository, each one a
 // trap of this wire.
+//
+// PROV-26 PROV-27 PROV-29 PROV-31 PROV-32 PROV-39
 func TestRecordings(t *testing.T) {
 	wiretest.Recordings(t, filepath.Join("testdata", "streams"), vendor)
 }

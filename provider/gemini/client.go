@@ -1,0 +1,160 @@
+package gemini
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/internal/wire"
+	"github.com/basisagent/basis/provider/internal/wirejson"
+	"github.com/basisagent/basis/reducer"
+)
+
+// Options say where a model is and how it is reached.
+type Options struct {
+	BaseURL  string          // such as https://generativelanguage.googleapis.com/
+	Key      provider.Secret // zero sends no x-goog-api-key header
+	Provider string          // the name in a [reducer.Provenance]; "" is gemini
+
+	// HeaderTimeout bounds the wait for a response's headers, IdleTimeout the
+	// silence inside a response. 0 is 180 s and 120 s, or 600 s for both where
+	// the server is on this machine.
+	HeaderTimeout time.Duration
+	IdleTimeout   time.Duration
+
+	UserAgent string            // "" is basis
+	Transport http.RoundTripper // nil is a transport of the client's own
+	Now       func() time.Time  // nil is time.Now
+}
+
+// Model is a [provider.Model] on the generateContent wire. It keeps the bytes of
+// the last request, so it serves one agent, one request at a time.
+type Model struct {
+	name    string
+	client  *wire.Client
+	encoder encoder
+}
+
+// New checks the options; it fails only for a base URL that is none, with a
+// [*provider.URLError].
+func New(o Options) (*Model, error) {
+	client, err := wire.New(wire.Options{
+		BaseURL: o.BaseURL, Version: "v1beta", Key: o.Key, HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout,
+		UserAgent: o.UserAgent, Transport: o.Transport, Now: o.Now, Sign: sign,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Model{name: cmp.Or(o.Provider, "gemini"), client: client}, nil
+}
+
+func sign(h http.Header, key string) {
+	if key != "" {
+		h.Set("X-Goog-Api-Key", key)
+	}
+}
+
+// CloseIdleConnections lets go of connections that wait for another request.
+func (m *Model) CloseIdleConnections() { m.client.CloseIdle() }
+
+// Stream sends req; see [provider.Model].
+func (m *Model) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Chunk, error] {
+	return func(yield func(provider.Chunk, error) bool) {
+		source := reducer.Provenance{Provider: m.name, Model: req.Model, Wire: Wire}
+		b, err := m.encoder.encode(req, source)
+		if err != nil {
+			e, ok := errors.AsType[*provider.Error](err)
+			if !ok {
+				e = &provider.Error{Kind: provider.KindInvalid, Message: err.Error(), Err: err}
+			}
+			yield(nil, e)
+			return
+		}
+		if yield(provider.Sent{Request: b.Info}, nil) {
+			path := "models/" + url.PathEscape(strings.TrimPrefix(req.Model, "models/")) + ":streamGenerateContent?alt=sse"
+			m.client.Exchange(ctx, path, b, Response{Source: source}, DecodeResponse, yield)
+		}
+	}
+}
+
+// maxPages bounds a listing: a server that never says that it is done is not
+// asked for ever.
+const maxPages = 20
+
+// Models lists what the server offers (GET v1beta/models), page by page, in its
+// own order: it gives no dates. The error is always a [*provider.Error].
+func (m *Model) Models(ctx context.Context) ([]provider.ModelInfo, error) {
+	var all []provider.ModelInfo
+	token := ""
+	for range maxPages {
+		path := "models?pageSize=1000"
+		if token != "" {
+			path += "&pageToken=" + url.QueryEscape(token)
+		}
+		data, e := m.client.Get(ctx, path)
+		if e != nil {
+			return nil, e
+		}
+		models, next, err := readModels(data)
+		if err != nil {
+			return nil, m.client.NotAListing(err)
+		}
+		all = append(all, models...)
+		if next == "" || next == token {
+			break
+		}
+		token = next
+	}
+	return all, nil
+}
+
+// readModels reads models[], whose members are name, inputTokenLimit and
+// supportedGenerationMethods; those that generate no content are left out.
+func readModels(data []byte) (models []provider.ModelInfo, next string, err error) {
+	found := false
+	c := wirejson.NewCursor(data)
+	c.Object(func(key []byte) {
+		switch string(key) {
+		case "models":
+			found = c.Kind() == wirejson.Array
+			c.Array(func() {
+				if info, ok := readModel(&c); ok {
+					models = append(models, info)
+				}
+			})
+		case "nextPageToken":
+			next = c.String()
+		}
+	})
+	if err := c.End(); err != nil {
+		return nil, "", err
+	}
+	if !found {
+		return nil, "", errors.New("it has no models array")
+	}
+	return models, next, nil
+}
+
+func readModel(c *wirejson.Cursor) (info provider.ModelInfo, ok bool) {
+	listed, generates := false, false
+	c.Object(func(key []byte) {
+		switch string(key) {
+		case "name":
+			info.ID = strings.TrimPrefix(c.String(), "models/")
+		case "inputTokenLimit":
+			if n, ok := c.Int(); ok && n > 0 {
+				info.Window = int(n)
+			}
+		case "supportedGenerationMethods":
+			listed = true
+			c.Array(func() { generates = c.String() == "generateContent" || generates })
+		}
+	})
+	return info, info.ID != "" && (generates || !listed)
+}
