@@ -1,6 +1,7 @@
 package basis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,7 +128,7 @@ func directory(workspace string) (string, error) {
 		if inner, ok := errors.AsType[*fs.PathError](err); ok {
 			err = inner.Err
 		}
-		return "", &OptionError{"workspace", fmt.Sprintf("%q cannot be used: %v", workspace, err)}
+		return "", &OptionError{"workspace", fmt.Sprintf("%s cannot be used: %v", cmp.Or(workspace, "."), err)}
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return "", &OptionError{"workspace", path + " is not a directory"}
