@@ -285,7 +285,7 @@ func around(text, word string) string {
 	return text[max(0, i-80):i]
 }
 
-// The first request of a task in an empty directory is small, and each request
+// PROV-20: the first request of a task in an empty directory is small, and each request
 // is the one before with something added: what a server has cached stays good.
 func TestRequestsGrowByTheirEnds(t *testing.T) {
 	const rounds = 20

@@ -46,7 +46,7 @@ func change(t *testing.T, path string, edit func([]byte) []byte) {
 	}
 }
 
-// FR-001: a torn last record swallowed the next one. FR-003: a last record that
+// FR-001, JRN-43: a torn last record swallowed the next one. FR-003: a last record that
 // only lacked its newline was thrown away, and half a character kept the file
 // from opening. What is whole is kept, the next record has a line of its own,
 // and the tear is told once.

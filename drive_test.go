@@ -50,7 +50,7 @@ func (h *Home) ended(t testing.TB, out Outcome, err error) projections.Terminal 
 	return h.Terminal(out)
 }
 
-// TASK-41, JRN-3, JRN-39, JRN-43: a task that has ended is answered from its
+// TASK-41, JRN-3, JRN-39: a task that has ended is answered from its
 // journal as often as anybody asks; the copies beside it change nothing and are
 // made good where they are gone.
 func TestWaitIsRepeatable(t *testing.T) {
@@ -296,7 +296,7 @@ func TestMetaIsKept(t *testing.T) {
 	}
 }
 
-// TASK-73, HOST-1: where nobody can be asked the task is let go of, still
+// TASK-73: where nobody can be asked the task is let go of, still
 // resumable, and the same question is put to whoever comes next.
 func TestUnaskableThenAsked(t *testing.T) {
 	s := providertest.Script(t, providertest.CallTool("write", `{"path":"a","content":"x"}`), providertest.Text("done"))
@@ -346,7 +346,7 @@ func lastEvent(t testing.TB, h *Home, ref Ref) reducer.Event {
 	return last
 }
 
-// JRN-18, JRN-20: a journal that a newer program has written is read, listed and
+// JRN-20: a journal that a newer program has written is read, listed and
 // watched, and not gone on with; the error names that program.
 func TestNewerJournal(t *testing.T) {
 	for name, draft := range map[string]journal.Draft{

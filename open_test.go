@@ -76,7 +76,7 @@ func TestContextReachesTheModel(t *testing.T) {
 	}
 }
 
-// CORE-96, TASK-65, TOOL-36: commands see the baseline, the task's own names and
+// CORE-96, TASK-65: commands see the baseline, the task's own names and
 // what the task was told to pass on; no key and nothing else.
 func TestCommandEnvironment(t *testing.T) {
 	s := providertest.Script(t, providertest.CallTool("spawn", `{"input":"!env"}`), providertest.Text("done"))

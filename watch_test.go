@@ -17,7 +17,7 @@ import (
 	"github.com/basisagent/basis/reducer"
 )
 
-// EV-3, EV-17, JRN-76: who watches a task that another holds sees each record once, in
+// EV-3, EV-17: who watches a task that another holds sees each record once, in
 // order, and what streams after the record that it belongs to, once.
 func TestWatchAnother(t *testing.T) {
 	first, second := make(chan struct{}), make(chan struct{})

@@ -136,7 +136,7 @@ func result(r Result, err error) func(context.Context, Invocation) (Result, erro
 
 func newMemory() *memory { return &memory{m: map[string]string{}} }
 
-// TOOL-23, TOOL-29, TOOL-30, TOOL-55: a review normalises the input, keeps it
+// TOOL-23, TOOL-29, TOOL-30: a review normalises the input, keeps it
 // where it differs, shows what would happen, and refuses what can't be.
 func TestReview(t *testing.T) {
 	for _, tt := range []struct {
@@ -279,7 +279,7 @@ func TestResultThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// JRN-34, TOOL-31: a read that is interrupted reports nothing and is done again;
+// JRN-34: a read that is interrupted reports nothing and is done again;
 // everything else says how far it came and why it ended; one that was done
 // before it heard of the end is done.
 func TestInterruptedCalls(t *testing.T) {
@@ -321,7 +321,7 @@ func (v verdict) Review(_ context.Context, a Approval) (Verdict, error) {
 	return v.v, v.err
 }
 
-// HOST-1, ACP-50: whoever is asked sees what the call is; an approver that fails
+// TOOL-55: whoever is asked sees what the call is; an approver that fails
 // denies, without its secrets; one whose question was put off says nothing.
 func TestAsk(t *testing.T) {
 	for _, tt := range []struct {
@@ -370,7 +370,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// PROV-9, PROV-47: an opening records bodies only where their digest is new; a
+// PROV-47: an opening records bodies only where their digest is new; a
 // failing one says why, without secrets; one that was put off says nothing.
 func TestOpen(t *testing.T) {
 	info := []reducer.ToolInfo{{Name: "plain"}}
@@ -442,7 +442,7 @@ func asked(ctx context.Context, p *Performer, m *model, s reducer.State) *record
 	return out
 }
 
-// PROV-20, FR-061: an answer is recorded whole: items as they came, heads of the
+// FR-061: an answer is recorded whole: items as they came, heads of the
 // calls by class and lane, long pieces in blobs; a retry voids what was shown.
 func TestCallModel(t *testing.T) {
 	long := strings.Repeat("l", reducer.InlineLimit+1)
