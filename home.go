@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/basisagent/basis/journal"
 	"github.com/basisagent/basis/projections"
+	"github.com/basisagent/basis/provider"
 )
 
 // Version is the program's own version.
@@ -53,6 +55,8 @@ type Home struct {
 	dir  string
 	o    Options
 	disk journal.Disk // where journals are; nil is the real one
+
+	patience provider.RetryOptions // how often and how long requests are tried again
 }
 
 // HomeError says that no data root could be found or used.
@@ -88,7 +92,7 @@ func Open(o Options) (*Home, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Home{dir: dir, o: o}, nil
+	return &Home{dir: dir, o: o, patience: provider.RetryOptions{Jitter: mathrand.Float64, Now: o.Now}}, nil
 }
 
 func randomID() string {

@@ -1,6 +1,7 @@
 package basis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/basisagent/basis/journal"
 	"github.com/basisagent/basis/projections"
+	"github.com/basisagent/basis/provider"
 	"github.com/basisagent/basis/reducer"
 )
 
@@ -46,6 +48,9 @@ func (s Spec) check() error {
 		return ErrEmptyPrompt
 	case len(s.Prompt) > MaxPrompt:
 		return &OptionError{"prompt", fmt.Sprintf("is %d bytes long, the most is %d; put the long part into a file and name it", len(s.Prompt), MaxPrompt)}
+	}
+	if provider.DisplayURL(s.Options.BaseURL) != s.Options.BaseURL {
+		return &OptionError{"base URL", "must not hold a name, a password or a query, because it is recorded; put the key into BASIS_API_KEY"}
 	}
 	return nil
 }
@@ -123,7 +128,7 @@ func directory(workspace string) (string, error) {
 		if inner, ok := errors.AsType[*fs.PathError](err); ok {
 			err = inner.Err
 		}
-		return "", &OptionError{"workspace", fmt.Sprintf("%q cannot be used: %v", workspace, err)}
+		return "", &OptionError{"workspace", fmt.Sprintf("%s cannot be used: %v", cmp.Or(workspace, "."), err)}
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return "", &OptionError{"workspace", path + " is not a directory"}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"time"
@@ -135,14 +134,15 @@ func (h *Home) configDir() string {
 	return ""
 }
 
-// keyVariables are the variables that may hold a credential.
-var keyVariables = []string{"BASIS_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"}
-
 // secrets are the values that nothing may repeat.
 func (h *Home) secrets() []effects.Secret {
+	names := []string{"BASIS_API_KEY"}
+	for _, p := range provider.Presets() {
+		names = append(names, p.KeyVar)
+	}
 	var all []effects.Secret
-	for _, name := range keyVariables {
-		if v := strings.TrimSpace(h.o.Getenv(name)); v != "" {
+	for _, name := range names {
+		if v := strings.TrimSpace(h.o.Getenv(name)); name != "" && v != "" {
 			all = append(all, effects.Secret{Name: name, Value: v})
 		}
 	}
@@ -183,7 +183,7 @@ func (h *Home) model(ctx context.Context, s reducer.State) (provider.Model, redu
 		}
 		source.Model, window = newest.ID, int64(newest.Window)
 	}
-	return provider.Retry(m, provider.RetryOptions{Jitter: rand.Float64, Now: h.o.Now}), source, window, nil
+	return provider.Retry(m, h.patience), source, window, nil
 }
 
 func duration(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

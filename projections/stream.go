@@ -19,8 +19,8 @@ type Stream struct {
 	state reducer.State
 	turn  reducer.Usage // of the open turn
 	fault string        // the kind with which the newest request of the open turn failed
-	held  []Body        // notices from before the first turn: run_started comes first
 	runs  int           // pairs of run_started and run_finished that were closed
+	held  []Body        // notices from before a turn: run_started comes first
 }
 
 // StreamOptions says what a stream shows that the journal doesn't hold.
@@ -107,12 +107,25 @@ func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 			" bytes after record " + strconv.FormatUint(e.AfterSeq, 10) + " were set aside in " + e.File)
 	case reducer.Note:
 		if !e.Known() {
-			return []Body{Notice{Severity: "warning", Message: "the journal holds an event that this program does not know: " + e.Name}}
+			return s.notices("the journal holds an event that this program does not know: " + e.Name)
 		}
 	case reducer.JournalCreated, reducer.JournalSalvaged, reducer.AgentCreated, reducer.AgentAttached, reducer.AgentDetached,
 		reducer.RoundStarted, reducer.MessageAnswered, reducer.HookAnswered, reducer.CallReviewed,
 		reducer.MessageReceived, reducer.SessionConfigured, reducer.CancelRequested, reducer.BoundPassed, reducer.InboxClosed:
 	}
+	return nil
+}
+
+// notices are warnings; those from before a turn stand behind its beginning.
+func (s *Stream) notices(messages ...string) []Body {
+	var bodies []Body
+	for _, m := range messages {
+		bodies = append(bodies, Notice{Severity: "warning", Message: m})
+	}
+	if s.state.Turn.ID != "" {
+		return bodies
+	}
+	s.held = append(s.held, bodies...)
 	return nil
 }
 
@@ -152,19 +165,6 @@ func (s *Stream) opening(before reducer.State) []Body {
 	bodies := append([]Body{start, said}, s.held...)
 	s.held = nil
 	return bodies
-}
-
-// notices are warnings; those from before the first turn stand behind its beginning.
-func (s *Stream) notices(messages ...string) []Body {
-	var bodies []Body
-	for _, m := range messages {
-		bodies = append(bodies, Notice{Severity: "warning", Message: m})
-	}
-	if s.state.Turn.ID != "" || s.runs > 0 {
-		return bodies
-	}
-	s.held = append(s.held, bodies...)
-	return nil
 }
 
 func (s *Stream) turnEnded(e reducer.TurnEnded) []Body {
