@@ -22,13 +22,7 @@ type Listing struct {
 // Models asks the endpoint that the options and the environment name what it
 // offers. The error says which endpoint it was.
 func (h *Home) Models(ctx context.Context, o reducer.Options) (Listing, error) {
-	choice, err := provider.Resolve(provider.Selection{Provider: o.Provider, BaseURL: o.BaseURL, Getenv: h.o.Getenv})
-	if err != nil {
-		return Listing{}, err
-	}
-	m, err := resolve.Open(choice, resolve.Options{
-		IdleTimeout: duration(o.IdleMS), HeaderTimeout: duration(o.IdleMS), UserAgent: "basis/" + Version, Now: h.o.Now,
-	})
+	choice, m, err := h.endpoint(o)
 	if err != nil {
 		return Listing{}, err
 	}

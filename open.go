@@ -154,16 +154,7 @@ func (h *Home) secrets() []effects.Secret {
 // first opened with stays for its life.
 func (h *Home) model(ctx context.Context, s reducer.State) (provider.Model, reducer.Provenance, int64, error) {
 	none := reducer.Provenance{}
-	choice, err := provider.Resolve(provider.Selection{
-		Provider: s.Options.Provider, BaseURL: s.Options.BaseURL, Getenv: h.o.Getenv,
-	})
-	if err != nil {
-		return nil, none, 0, err
-	}
-	m, err := resolve.Open(choice, resolve.Options{
-		IdleTimeout: duration(s.Options.IdleMS), HeaderTimeout: duration(s.Options.IdleMS),
-		UserAgent: "basis/" + Version, Now: h.o.Now,
-	})
+	choice, m, err := h.endpoint(s.Options)
 	if err != nil {
 		return nil, none, 0, err
 	}
@@ -184,6 +175,23 @@ func (h *Home) model(ctx context.Context, s reducer.State) (provider.Model, redu
 		source.Model, window = newest.ID, int64(newest.Window)
 	}
 	return provider.Retry(m, h.patience), source, window, nil
+}
+
+// endpoint is the client of whatever answers: the gateways, or what options and
+// environment name.
+func (h *Home) endpoint(o reducer.Options) (provider.Choice, resolve.Model, error) {
+	clients := resolve.Options{
+		IdleTimeout: duration(o.IdleMS), HeaderTimeout: duration(o.IdleMS), UserAgent: "basis/" + Version, Now: h.o.Now,
+	}
+	if h.ring != nil {
+		return h.throughRing(o, clients)
+	}
+	choice, err := provider.Resolve(provider.Selection{Provider: o.Provider, BaseURL: o.BaseURL, Getenv: h.o.Getenv})
+	if err != nil {
+		return choice, nil, err
+	}
+	m, err := resolve.Open(choice, clients)
+	return choice, m, err
 }
 
 func duration(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
