@@ -20,3 +20,7 @@ type (
 	// Report is what an audit of a journal's bytes found.
 	Report = journal.Report
 )
+
+// ErrFailed says that a journal takes no more, because a write or a sync of it
+// failed. What was recorded before is kept.
+var ErrFailed = journal.ErrFailed

@@ -16,6 +16,14 @@ import (
 // errEnded says that there is nothing to attach to any more.
 var errEnded = errors.New("the task has ended")
 
+// endedError is errEnded with what the attach found. A last record that lacks
+// the end of its line counts here, and not yet for readers.
+type endedError struct{ all history }
+
+func (e *endedError) Error() string { return errEnded.Error() }
+
+func (e *endedError) Unwrap() error { return errEnded }
+
 // attachment is an agent that this process holds.
 type attachment struct {
 	run          *run
@@ -95,18 +103,17 @@ func (h *Home) resume(f *fold, rec journal.Recovery) ([]journal.Draft, error) {
 
 // replay folds what the journal holds, and says why it must not be gone on with.
 func (f *fold) replay(rec journal.Recovery) error {
+	all := history{state: f.state}
 	for e, err := range projections.Entries(rec.Records()) {
 		if err != nil {
-			return newerKind(f.state.Program, err)
+			return newerKind(all.state.Program, err)
 		}
-		if f.born.IsZero() {
-			f.born = e.Time
-		}
-		f.state = reducer.Apply(f.state, e.Event)
+		all.add(e)
 	}
+	f.state, f.born = all.state, all.at.Created
 	switch {
 	case f.state.Ended():
-		return errEnded
+		return &endedError{all}
 	case f.state.Rules > reducer.RulesVersion:
 		return &NewerError{Program: f.state.Program, Detail: fmt.Sprintf("rules version %d", f.state.Rules)}
 	}

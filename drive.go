@@ -67,12 +67,13 @@ func (h *Home) Wait(ctx context.Context, ref Ref, d Drive) (Outcome, error) {
 	}
 	for {
 		a, err := h.attach(ref, h.performer(d))
-		switch {
-		case err == nil:
+		if err == nil {
 			return h.finish(ctx, a, d)
-		case errors.Is(err, errEnded) || h.readable(ref, err):
-			return h.settled(ref)
-		case !errors.Is(err, ErrAttached):
+		}
+		if all, ended := h.endOf(ref, err); ended {
+			return h.settled(ref, all), nil
+		}
+		if !errors.Is(err, ErrAttached) {
 			return Outcome{Ref: ref}, err
 		}
 		s, err := h.watchUntilFree(ctx, ref, timeout)
@@ -80,16 +81,6 @@ func (h *Home) Wait(ctx context.Context, ref Ref, d Drive) (Outcome, error) {
 			return Outcome{Ref: ref, State: s}, err
 		}
 	}
-}
-
-// readable reports whether a task that could not be attached has ended: its
-// answer can be read whatever stands in the way, but damage.
-func (h *Home) readable(ref Ref, cause error) bool {
-	if _, damaged := errors.AsType[*CorruptError](cause); damaged {
-		return false
-	}
-	s, err := h.State(ref)
-	return err == nil && s.Ended()
 }
 
 // retryTick is how often a waiting process looks whether a task is free.

@@ -44,9 +44,10 @@ func Fingerprint(ctx context.Context, dir string) (string, error) {
 	case !info.IsDir():
 		return "", fmt.Errorf("fingerprint %s: it is not a directory", dir)
 	}
-	scheme, head, paths := fromGit, "", []string(nil)
-	if head, paths, err = gitFiles(ctx, dir); err != nil {
-		scheme, head = fromWalk, ""
+	scheme := fromGit
+	head, paths, err := gitFiles(ctx, dir)
+	if err != nil {
+		scheme = fromWalk
 		if paths, err = walkedFiles(dir); err != nil {
 			return "", fmt.Errorf("fingerprint %s: %w", dir, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -40,6 +41,15 @@ type Options struct {
 	// NewID makes ids of 32 lower-case hex digits. Nil is random.
 	NewID func() string
 
+	// Gateways are endpoints that speak chat/completions and front the same
+	// models, the preferred one first. They answer instead of any other
+	// endpoint: a task that names a provider or a base URL besides is refused.
+	Gateways []Gateway
+
+	// GatewayPolicy says how they are judged; its labels, observer aside, need
+	// not be filled. The zero value is the default.
+	GatewayPolicy GatewayPolicy
+
 	// AllowNetworkFS attaches to agents on network file systems, whose locks
 	// can be lost.
 	AllowNetworkFS bool
@@ -54,8 +64,11 @@ type Options struct {
 type Home struct {
 	dir  string
 	o    Options
-	disk journal.Disk // where journals are; nil is the real one
-	dial dial         // opens a model's client; [resolve.Open]
+	disk journal.Disk   // where journals are; nil is the real one
+	ring *provider.Ring // the gateways' health; nil without
+	dial dial           // opens a model's client; [resolve.Open]
+
+	patience provider.RetryOptions // how often and how long requests are tried again
 }
 
 type dial func(provider.Choice, resolve.Options) (resolve.Model, error)
@@ -93,7 +106,11 @@ func Open(o Options) (*Home, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Home{dir: dir, o: o, dial: resolve.Open}, nil
+	ring, err := newRing(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Home{dir: dir, o: o, ring: ring, dial: resolve.Open, patience: provider.RetryOptions{Jitter: mathrand.Float64, Now: o.Now}}, nil
 }
 
 func randomID() string {

@@ -1,6 +1,7 @@
 package basis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/basisagent/basis/journal"
 	"github.com/basisagent/basis/projections"
+	"github.com/basisagent/basis/provider"
 	"github.com/basisagent/basis/reducer"
 )
 
@@ -32,6 +34,7 @@ const (
 type Spec struct {
 	Workspace string // a directory; "" is the working directory
 	Prompt    string
+	Images    []string // files: PNG, JPEG, GIF or WebP, each at most MaxImage bytes
 	Options   reducer.Options
 	Bounds    reducer.Bounds
 	Deadline  time.Duration // 0 is DefaultDeadline
@@ -46,6 +49,9 @@ func (s Spec) check() error {
 		return ErrEmptyPrompt
 	case len(s.Prompt) > MaxPrompt:
 		return &OptionError{"prompt", fmt.Sprintf("is %d bytes long, the most is %d; put the long part into a file and name it", len(s.Prompt), MaxPrompt)}
+	}
+	if provider.DisplayURL(s.Options.BaseURL) != s.Options.BaseURL {
+		return &OptionError{"base URL", "must not hold a name, a password or a query, because it is recorded; put the key into BASIS_API_KEY"}
 	}
 	return nil
 }
@@ -82,6 +88,10 @@ func (h *Home) mint(spec Spec) (minted, error) {
 	if err != nil {
 		return minted{}, err
 	}
+	images, err := spec.readImages()
+	if err != nil {
+		return minted{}, err
+	}
 	deadline, err := h.deadline(spec.Deadline)
 	if err != nil {
 		return minted{}, err
@@ -102,7 +112,7 @@ func (h *Home) mint(spec Spec) (minted, error) {
 	if m.conversation, err = lockFile(h.conversationLock(key, m.ref.ID)); err != nil {
 		return minted{}, err
 	}
-	if m.created.Prompt, err = h.keepPrompt(m.ref, spec.Prompt); err != nil {
+	if m.created.Prompt, err = h.keepPrompt(m.ref, spec.Prompt, images); err != nil {
 		m.abandon()
 		return minted{}, err
 	}
@@ -120,15 +130,20 @@ func (m minted) abandon() {
 func directory(workspace string) (string, error) {
 	path, err := canonical(workspace)
 	if err != nil {
-		if inner, ok := errors.AsType[*fs.PathError](err); ok {
-			err = inner.Err
-		}
-		return "", &OptionError{"workspace", fmt.Sprintf("%q cannot be used: %v", workspace, err)}
+		return "", &OptionError{"workspace", fmt.Sprintf("%s cannot be used: %v", cmp.Or(workspace, "."), inner(err))}
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return "", &OptionError{"workspace", path + " is not a directory"}
 	}
 	return path, nil
+}
+
+// inner is what went wrong with a file, without the name that is said besides.
+func inner(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 // deadline is when a task must be done, in Unix milliseconds; 0 is never.
@@ -192,23 +207,27 @@ func (h *Home) temporaryDir(r Ref) string {
 	return filepath.Join(h.agentsDir(r.Key), temporaryPrefix+r.ID)
 }
 
-// keepPrompt is a prompt as a record carries it: a long text goes to a blob
-// first, so that no record names what a crash could take (JRN-67).
-func (h *Home) keepPrompt(r Ref, prompt string) ([]reducer.Part, error) {
+// keepPrompt is a prompt as a record carries it: a long text and every image go
+// to blobs first, so that no record names what a crash could take (JRN-67).
+func (h *Home) keepPrompt(r Ref, prompt string, images []image) ([]reducer.Part, error) {
 	part := reducer.Part{Type: reducer.PartText, Text: reducer.T(prompt)}
-	if len(prompt) > reducer.InlineLimit {
-		tmp := h.temporaryDir(r)
-		if err := os.Mkdir(tmp, 0o700); err != nil {
-			return nil, &HomeError{Dir: h.dir, Err: err}
-		}
-		ref, err := blobs{journal.OpenBlobs(tmp, nil)}.Put([]byte(prompt), "text/plain")
-		if err != nil {
-			_ = os.RemoveAll(tmp)
-			return nil, err
-		}
-		part.Text = reducer.Text{Blob: ref}
+	if len(prompt) <= reducer.InlineLimit && len(images) == 0 {
+		return []reducer.Part{part}, nil
 	}
-	return []reducer.Part{part}, nil
+	tmp := h.temporaryDir(r)
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		return nil, &HomeError{Dir: h.dir, Err: err}
+	}
+	parts, err := keepImages(tmp, images)
+	if err == nil && len(prompt) > reducer.InlineLimit {
+		part.Text = reducer.Text{}
+		part.Text.Blob, err = blobs{journal.OpenBlobs(tmp, nil)}.Put([]byte(prompt), "text/plain")
+	}
+	if err != nil {
+		_ = os.RemoveAll(tmp)
+		return nil, err
+	}
+	return append([]reducer.Part{part}, parts...), nil
 }
 
 const (

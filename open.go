@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"time"
@@ -135,14 +134,15 @@ func (h *Home) configDir() string {
 	return ""
 }
 
-// keyVariables are the variables that may hold a credential.
-var keyVariables = []string{"BASIS_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"}
-
 // secrets are the values that nothing may repeat.
 func (h *Home) secrets() []effects.Secret {
+	names := []string{"BASIS_API_KEY"}
+	for _, p := range provider.Presets() {
+		names = append(names, p.KeyVar)
+	}
 	var all []effects.Secret
-	for _, name := range keyVariables {
-		if v := strings.TrimSpace(h.o.Getenv(name)); v != "" {
+	for _, name := range names {
+		if v := strings.TrimSpace(h.o.Getenv(name)); name != "" && v != "" {
 			all = append(all, effects.Secret{Name: name, Value: v})
 		}
 	}
@@ -154,16 +154,7 @@ func (h *Home) secrets() []effects.Secret {
 // first opened with stays for its life.
 func (h *Home) model(ctx context.Context, s reducer.State) (provider.Model, reducer.Provenance, int64, error) {
 	none := reducer.Provenance{}
-	choice, err := provider.Resolve(provider.Selection{
-		Provider: s.Options.Provider, BaseURL: s.Options.BaseURL, Getenv: h.o.Getenv,
-	})
-	if err != nil {
-		return nil, none, 0, err
-	}
-	m, err := h.dial(choice, resolve.Options{
-		IdleTimeout: duration(s.Options.IdleMS), HeaderTimeout: duration(s.Options.IdleMS),
-		UserAgent: "basis/" + Version, Now: h.o.Now,
-	})
+	choice, m, err := h.endpoint(s.Options)
 	if err != nil {
 		return nil, none, 0, err
 	}
@@ -183,7 +174,24 @@ func (h *Home) model(ctx context.Context, s reducer.State) (provider.Model, redu
 		}
 		source.Model, window = newest.ID, int64(newest.Window)
 	}
-	return provider.Retry(m, provider.RetryOptions{Jitter: rand.Float64, Now: h.o.Now}), source, window, nil
+	return provider.Retry(m, h.patience), source, window, nil
+}
+
+// endpoint is the client of whatever answers: the gateways, or what options and
+// environment name.
+func (h *Home) endpoint(o reducer.Options) (provider.Choice, resolve.Model, error) {
+	clients := resolve.Options{
+		IdleTimeout: duration(o.IdleMS), HeaderTimeout: duration(o.IdleMS), UserAgent: "basis/" + Version, Now: h.o.Now,
+	}
+	if h.ring != nil {
+		return h.throughRing(o, clients)
+	}
+	choice, err := provider.Resolve(provider.Selection{Provider: o.Provider, BaseURL: o.BaseURL, Getenv: h.o.Getenv})
+	if err != nil {
+		return choice, nil, err
+	}
+	m, err := h.dial(choice, clients)
+	return choice, m, err
 }
 
 func duration(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

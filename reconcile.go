@@ -16,6 +16,9 @@ import (
 // never started.
 func (r *run) reconcile(ctx context.Context) error {
 	for {
+		if err := r.closeInbox(); err != nil {
+			return err
+		}
 		owed := r.state.Open()
 		var unrun []arrival
 		for _, f := range owed {
@@ -86,7 +89,7 @@ func notRun(f reducer.Effect, cause string) []reducer.Event {
 func (r *run) launch(ctx context.Context, f reducer.Effect) error {
 	switch f := f.(type) {
 	case reducer.CloseInbox:
-		return r.closeInbox()
+		// done before anything is launched, because it may begin another turn
 	case reducer.DriveChild:
 		return fmt.Errorf("child %s: this version cannot drive the children of an agent", reducer.EffectID(f))
 	case reducer.Ask:
@@ -152,9 +155,13 @@ func (o outlet) Report(events ...reducer.Event) { o.run.send(arrival{events: eve
 // Progress sends what is streaming now.
 func (o outlet) Progress(p reducer.Progress) { o.run.send(arrival{progress: &p}) }
 
-// closeInbox ends the intake: under the inbox's lock, what is there is taken
-// in, and if nothing is, the closing is recorded with the end of the task.
+// closeInbox ends the intake where that is owed: under the inbox's lock, what
+// is there is taken in, and if nothing is, the closing is recorded with the end
+// of the task.
 func (r *run) closeInbox() error {
+	if r.stop != nil || !r.owesClosing() {
+		return nil
+	}
 	unlock, err := r.inbox.lock()
 	if err != nil {
 		return err
@@ -171,10 +178,14 @@ func (r *run) closeInbox() error {
 		if err := r.step(left); err != nil {
 			return err
 		}
-		if !slices.Contains(r.state.Open(), reducer.Effect(reducer.CloseInbox{})) {
+		if !r.owesClosing() {
 			return nil
 		}
 	}
+}
+
+func (r *run) owesClosing() bool {
+	return slices.Contains(r.state.Open(), reducer.Effect(reducer.CloseInbox{}))
 }
 
 // letGo detaches in good order: it launches nothing, waits a moment for calls

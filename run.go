@@ -123,8 +123,12 @@ func (r *run) loop(ctx context.Context) error {
 // effect before anything else of its drain.
 func (r *run) receive(ctx context.Context) []arrival {
 	var batch []arrival
+	done := ctx.Done()
+	if r.yielding != "" {
+		done = nil // it has said what it had to say
+	}
 	select {
-	case <-ctx.Done():
+	case <-done:
 		r.stopFor(context.Cause(ctx))
 	case a := <-r.arrivals:
 		batch = append(batch, a)

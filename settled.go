@@ -2,6 +2,7 @@ package basis
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -17,21 +18,36 @@ type history struct {
 	at    projections.MetaTimes
 }
 
-// settled is the outcome of a task that has ended. Its terminal record is in
-// the journal; the copies beside it are made good if they are missing.
-func (h *Home) settled(ref Ref) (Outcome, error) {
-	var all history
+func (h *history) add(e reducer.Entry) {
+	if h.seq == 0 {
+		h.at.Created = e.Time
+	}
+	h.state, h.seq, h.at.Updated = reducer.Apply(h.state, e.Event), e.Seq, e.Time
+}
+
+// endOf is the history of a task that could not be attached because it has
+// ended, or whose answer can be read whatever else stood in the way, but damage.
+func (h *Home) endOf(ref Ref, cause error) (all history, ended bool) {
+	if e, ok := errors.AsType[*endedError](cause); ok {
+		return e.all, true
+	}
+	if _, damaged := errors.AsType[*CorruptError](cause); damaged {
+		return all, false
+	}
 	for e, err := range h.Entries(context.Background(), ref) {
 		if err != nil {
-			return Outcome{Ref: ref, State: all.state}, err
+			return all, false
 		}
-		if all.seq == 0 {
-			all.at.Created = e.Time
-		}
-		all.state, all.seq, all.at.Updated = reducer.Apply(all.state, e.Event), e.Seq, e.Time
+		all.add(e)
 	}
+	return all, all.state.Ended()
+}
+
+// settled is the outcome of a task that has ended. Its terminal record is in
+// the journal; the copies beside it are made good if they are missing.
+func (h *Home) settled(ref Ref, all history) Outcome {
 	h.mend(ref, all)
-	return Outcome{Ref: ref, State: all.state}, nil
+	return Outcome{Ref: ref, State: all.state}
 }
 
 // mend writes the copies that a kill has kept from being written, or that

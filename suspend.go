@@ -49,8 +49,8 @@ func (h *Home) recordSuspension(ref Ref) error {
 		f.record(reducer.AgentDetached{Reason: r.stop.Reason})
 		return projections.Drafts(f.events...)
 	})
-	if errors.Is(err, journal.ErrLocked) {
-		return nil // somebody else goes on with it
+	if errors.Is(err, journal.ErrLocked) || errors.Is(err, errEnded) {
+		return nil // somebody else goes on with it, or the last record had room after all
 	}
 	if err != nil {
 		return fmt.Errorf("record that the disk is full: %w", err)

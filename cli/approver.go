@@ -115,7 +115,7 @@ func firstOf(s string) string {
 // what is typed later is not lost: the read is given up, not left waiting,
 // wherever the system can do that.
 func (p *approver) line(ctx context.Context) (string, error) {
-	var in io.Reader = p.env.Stdin
+	in := p.env.Stdin
 	if p.env.Terminal != nil {
 		t, err := p.env.Terminal()
 		if err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -55,9 +56,12 @@ func newConsole(e Env) *console {
 func (c *console) print(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if text == "" {
+		return
+	}
 	c.erase()
 	c.write(text)
-	c.midline = c.outTTY && text != "" && !strings.HasSuffix(text, "\n")
+	c.midline = c.outTTY && !strings.HasSuffix(text, "\n")
 	c.draw()
 }
 
@@ -243,16 +247,8 @@ func elapsed(d time.Duration) string {
 	return two(d/time.Hour, "h", d%time.Hour/time.Minute, "m")
 }
 
-func two(a time.Duration, au string, b time.Duration, bu string) string {
-	s := counted2(int64(b))
-	return itoa(int64(a)) + au + s + bu
-}
-
-func counted2(n int64) string {
-	if n < 10 {
-		return "0" + itoa(n)
-	}
-	return itoa(n)
+func two(a time.Duration, unit string, b time.Duration, smaller string) string {
+	return fmt.Sprintf("%d%s%02d%s", int64(a), unit, int64(b), smaller)
 }
 
 // cut keeps at most n characters, the last an ellipsis if any were cut.

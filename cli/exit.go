@@ -169,6 +169,9 @@ func explain(e *commandError) report {
 	case errors.As(e.err, &damage):
 		failed.code = "damaged"
 		failed.next = e.follow("use `basis verify %s` to see all that is wrong; nothing was changed", failed.next)
+	case errors.Is(e.err, basis.ErrFailed):
+		failed.what = strings.ReplaceAll(failed.what, ": "+basis.ErrFailed.Error(), "")
+		failed.next = e.follow("look at that disk, then use `basis wait %s`; what was recorded is kept", failed.next)
 	case errors.Is(e.err, basis.ErrNoTask):
 		failed.what = fmt.Sprintf("no task directory for %s", e.ref)
 		failed.next = "use `basis list` to see the tasks of this directory"

@@ -18,7 +18,9 @@ func synopsis(name string) string {
 		return "basis spawn <PROMPT>"
 	case "wait", "watch", "cancel", "replay", "verify":
 		return "basis " + name + " <ID>"
-	case "list", "fingerprint", "version", "help":
+	case "debug", "decode":
+		return "basis debug decode --wire NAME FILE|-"
+	case "list", "fingerprint", "models", "version", "help":
 		return "basis " + name
 	case "completion":
 		return "basis completion bash|zsh|fish"
@@ -43,6 +45,8 @@ commands:
   list                          the tasks of this directory
   replay <ID> [--at N|tK]       the conversation as it stood
   verify <ID>                   check a task's journal
+  models                        what an endpoint offers
+  debug decode                  what basis makes of a recorded response
   fingerprint                   a digest that changes when the files do
   completion bash|zsh|fish      a completion script
   version, help [COMMAND]
@@ -91,6 +95,10 @@ func examples(name string) string {
 		return "examples:\n  basis replay <ID>\n  basis replay --at t1 <ID>\n  basis replay --at 17 --json <ID>\n"
 	case "verify":
 		return "Exit code 1 says that something is wrong; each finding is told.\n\nexample:\n  basis verify --json <ID> | jq .head\n"
+	case "models":
+		return "examples:\n  basis models\n  basis models --provider ollama --json | jq -r .id\n"
+	case "decode":
+		return "For bug reports: the body of a response in, one JSON object out. Calls may be carried\nout only where stop is tool_use; error_class says what went wrong, if anything did.\n\nexamples:\n  basis debug decode --wire openai-chat body.sse\n  curl … | basis debug decode --wire anthropic-messages --status 529 -\n"
 	case "fingerprint":
 		return "example:\n  test \"$(basis fingerprint)\" = \"$(cat last)\" || basis \"look at what changed\"\n"
 	}

@@ -30,7 +30,7 @@ func (a *app) listCommand() *cli.Command {
 // plain runs a command that is about no task.
 func (a *app) plain(verb string, do func(context.Context, *cli.Command) error) cli.ActionFunc {
 	return func(ctx context.Context, c *cli.Command) error {
-		err := error(nil)
+		var err error
 		if c.Args().Len() > 0 {
 			err = tooMany(c, 0)
 		} else {

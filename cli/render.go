@@ -47,6 +47,16 @@ func (r *renderer) update(u basis.Update) {
 		r.doing("waiting for " + e.Model)
 	case reducer.TurnEnded:
 		r.turnEnded(e)
+	default: // the public stream has lines for the others
+	}
+}
+
+// past takes in what happened earlier and shows nothing of it.
+func (r *renderer) past(e reducer.Entry) {
+	for _, l := range r.stream.Entry(e) {
+		if b, ok := l.Body.(projections.ToolQueued); ok {
+			r.calls[b.ToolCallID] = b.Summary
+		}
 	}
 }
 
@@ -176,15 +186,12 @@ func known(n *int64) int64 {
 
 // tokens writes a count in at most four characters: 980, 1.2k, 12k, 1.2M.
 func tokens(n int64) string {
-	unit := int64(1)
-	suffix := ""
-	switch {
-	case n >= 1_000_000:
-		unit, suffix = 1_000_000, "M"
-	case n >= 1000:
-		unit, suffix = 1000, "k"
-	default:
+	if n < 1000 {
 		return itoa(n)
+	}
+	unit, suffix := int64(1000), "k"
+	if n >= 1_000_000 {
+		unit, suffix = 1_000_000, "M"
 	}
 	whole, tenth := n/unit, n%unit*10/unit
 	if whole >= 10 || tenth == 0 {
@@ -222,7 +229,7 @@ func (j *jsonl) update(u basis.Update) {
 	}
 	for _, l := range j.stream.Entry(u.Entry) {
 		j.write(l)
-		if b, ok := l.Body.(projections.RunStarted); ok {
+		if b, ok := l.Body.(projections.RunStarted); ok && !j.watching {
 			noModel(j.con, b)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -44,6 +45,7 @@ func (a *app) spawnCommand() *cli.Command {
 		Name: "spawn", Aliases: []string{"run"}, Usage: "give an agent work",
 		Flags: []cli.Flag{
 			workspaceFlag(), jsonFlag(),
+			&cli.StringSliceFlag{Name: "image", Usage: "show the model this PNG, JPEG, GIF or WebP; may be repeated", DefaultText: "FILE", HideDefault: true, Local: true},
 			toggle("await", "drive the task here and wait for its end; what happens at a shell anyway"),
 			toggle("resumable", "only make the task; basis wait drives it"),
 			toggle("detached", "inside a task: belong to nobody"),
@@ -193,6 +195,12 @@ func (a *app) timeoutOf(c *cli.Command, r route) (time.Duration, error) {
 // spec is what the flags ask of a task.
 func (a *app) spec(c *cli.Command, r route) (basis.Spec, error) {
 	s := basis.Spec{Detached: c.Bool("detached")}
+	for _, name := range c.StringSlice("image") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(a.env.Dir, name)
+		}
+		s.Images = append(s.Images, name)
+	}
 	var err error
 	if s.Options, err = options(c); err != nil {
 		return s, err

@@ -18,18 +18,21 @@ import (
 type view struct {
 	a     *app
 	home  *basis.Home
+	ref   basis.Ref
 	json  bool // the end is JSON
 	lines bool // and what happens before it, too
 	human *renderer
 	out   *jsonl
+	first bool // nothing durable has come yet
 }
 
 func (a *app) newView(h *basis.Home, lines, asJSON bool) *view {
-	return &view{a: a, home: h, json: asJSON, lines: lines}
+	return &view{a: a, home: h, json: asJSON, lines: lines, first: true}
 }
 
 // open says which task it is.
 func (v *view) open(ref basis.Ref) {
+	v.ref = ref
 	switch {
 	case v.lines:
 		v.out = &jsonl{con: v.a.con, stream: stream(v.home, ref)}
@@ -39,11 +42,29 @@ func (v *view) open(ref basis.Ref) {
 }
 
 func (v *view) update(u basis.Update) {
+	if v.first && !u.Live {
+		v.first = false
+		v.catchUp(u.Entry.Seq)
+	}
 	switch {
 	case v.out != nil:
 		v.out.update(u)
 	case v.human != nil:
 		v.human.update(u)
+	}
+}
+
+// catchUp folds what stood in the journal before this process attached: a call
+// that goes on was asked for then.
+func (v *view) catchUp(to uint64) {
+	if v.human == nil || to <= 1 {
+		return
+	}
+	for e, err := range v.home.Entries(context.Background(), v.ref) {
+		if err != nil || e.Seq >= to {
+			return
+		}
+		v.human.past(e)
 	}
 }
 
@@ -59,6 +80,8 @@ func (a *app) outcome(h *basis.Home, v *view, out basis.Outcome, err error, time
 			a.con.say("basis: " + printable(err.Error()))
 		}
 		return a.ended(v, out.Ref, h.Terminal(out))
+	case err == nil:
+		return errors.New("the run has let go of the task before its end")
 	case errors.Is(err, basis.ErrTimeout):
 		return &timeoutError{ref: out.Ref, after: timeout, running: h.Held(out.Ref), verb: "wait"}
 	}

@@ -23,6 +23,7 @@ func (p *Performer) Review(s reducer.State, call string) (reducer.Event, bool) {
 		refusal = p.preview(t, in, &e)
 	}
 	if refusal != nil {
+		refusal.Text = p.redact.Replace(refusal.Text)
 		e.Refuse = refusal
 		return e, true
 	}
@@ -46,7 +47,7 @@ func (p *Performer) preview(t Tool, in json.RawMessage, e *reducer.CallReviewed)
 	}
 	// What would only repeat the input is computed again where it is shown.
 	if len(preview) <= previewLimit {
-		e.Preview = preview
+		e.Preview = json.RawMessage(p.redact.Replace(string(preview)))
 	}
 	return nil
 }
@@ -94,7 +95,7 @@ func (p *Performer) runCall(ctx context.Context, s reducer.State, f reducer.RunC
 	}
 	t, in, refusal := p.prepare(c)
 	if refusal != nil {
-		out.Report(reducer.CallSettled{Call: c.ID, Outcome: reducer.OutcomeFailed, Code: refusal.Code, Output: reducer.T(refusal.Text)})
+		out.Report(reducer.CallSettled{Call: c.ID, Outcome: reducer.OutcomeFailed, Code: refusal.Code, Output: reducer.T(p.redact.Replace(refusal.Text))})
 		return
 	}
 	begun := p.o.Now()
@@ -124,19 +125,29 @@ func (p *Performer) settle(c reducer.Call, r Result, err error, took time.Durati
 		e.Outcome, e.Code = reducer.OutcomeFailed, "failed"
 		r.Output = strings.TrimSpace(r.Output + "\n" + c.Name + ": " + err.Error())
 	}
-	text := p.redact.Replace(r.Output)
+	text := strings.ToValidUTF8(p.redact.Replace(r.Output), "\uFFFD")
 	e.Summary = p.redact.Replace(e.Summary)
-	kept, keepErr := p.keep(text, "text/plain")
-	if keepErr != nil {
-		kept = reducer.T(text[:reducer.InlineLimit/2] + "\n[the rest could not be kept: " + keepErr.Error() + "]")
-	}
-	e.Output = kept
-	path := ""
-	if kept.Blob.Digest != "" {
-		path = p.o.Blobs.Path(kept.Blob)
-	}
-	if shown, cut := Limit(text, DefaultResultBytes, DefaultResultLines, path); cut {
-		e.Shown, _ = p.keep(shown, "text/plain")
-	}
+	e.Output, e.Shown = p.result(text)
 	return e
+}
+
+// result is a tool's output as the record keeps it and, where that is too much
+// for it, what the model is shown. What is cut is a file, so that the model can
+// read the rest of it (TOOL-11).
+func (p *Performer) result(text string) (output, shown reducer.Text) {
+	_, cut := Limit(text, DefaultResultBytes, DefaultResultLines, "")
+	if !cut && len(text) <= reducer.InlineLimit {
+		return reducer.T(text), reducer.Text{}
+	}
+	ref, err := p.o.Blobs.Put([]byte(text), "text/plain")
+	if err != nil {
+		begin := strings.ToValidUTF8(text[:min(len(text), reducer.InlineLimit/2)], "")
+		return reducer.T(begin + "\n[the rest could not be kept: " + err.Error() + "]"), reducer.Text{}
+	}
+	output = reducer.Text{Blob: ref}
+	if cut {
+		words, _ := Limit(text, DefaultResultBytes, DefaultResultLines, p.o.Blobs.Path(ref))
+		shown, _ = p.keep(words, "text/plain") // else the model reads all of it
+	}
+	return output, shown
 }

@@ -198,7 +198,7 @@ func (p *Performer) ask(ctx context.Context, s reducer.State, f reducer.Ask, out
 		return
 	}
 	if err != nil {
-		v = Verdict{Scope: "once", By: "basis", Reason: "the question could not be answered: " + err.Error()}
+		v = Verdict{Scope: "once", By: "basis", Reason: p.redact.Replace("the question could not be answered: " + err.Error())}
 	}
 	if v.Scope == "" {
 		v.Scope = "once"

@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -50,7 +51,8 @@ func jobsOf(ts *testscript.TestScript) *jobs { return ts.Value(jobsKey{}).(*jobs
 func start(ts *testscript.TestScript, neg bool, args []string) {
 	positive(ts, neg, len(args) >= 2, "start NAME PROGRAM ARGS…")
 	js := jobsOf(ts)
-	j := &job{cmd: exec.Command(args[1], args[2:]...)}
+	// Nothing ends it but the script: see kill.
+	j := &job{cmd: exec.CommandContext(context.Background(), args[1], args[2:]...)}
 	for _, n := range js.names {
 		j.cmd.Env = append(j.cmd.Env, n+"="+ts.Getenv(n))
 	}

@@ -27,6 +27,10 @@ type Options struct {
 
 	// Commands are more commands, by name.
 	Commands map[string]Command
+
+	// Condition answers for conditions that testscript does not know; nil
+	// knows none.
+	Condition func(name string) (bool, error)
 }
 
 // Main runs the tests of a package whose scripts use programs: each is this
@@ -62,7 +66,7 @@ func Script(t *testing.T, dir string, o Options) {
 		commands[name] = c
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: dir, UpdateScripts: *update, RequireUniqueNames: true, Cmds: commands,
+		Dir: dir, Deadline: deadline(t), UpdateScripts: *update, RequireUniqueNames: true, Cmds: commands, Condition: o.Condition,
 		Setup: func(e *testscript.Env) error {
 			if o.Setup != nil {
 				if err := o.Setup(e); err != nil {
@@ -73,6 +77,18 @@ func Script(t *testing.T, dir string, o Options) {
 			return nil
 		},
 	})
+}
+
+// scriptLimit is how long all scripts of a directory may take.
+const scriptLimit = 5 * time.Minute
+
+// deadline is when scripts that hang are ended, before the test is.
+func deadline(t *testing.T) time.Time {
+	limit := time.Now().Add(scriptLimit)
+	if d, ok := t.Deadline(); ok && d.Before(limit) {
+		return d
+	}
+	return limit
 }
 
 // patience is how long a script waits for something that must happen.

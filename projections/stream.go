@@ -20,6 +20,7 @@ type Stream struct {
 	turn  reducer.Usage // of the open turn
 	fault string        // the kind with which the newest request of the open turn failed
 	runs  int           // pairs of run_started and run_finished that were closed
+	held  []Body        // notices from before a turn: run_started comes first
 }
 
 // StreamOptions says what a stream shows that the journal doesn't hold.
@@ -80,11 +81,7 @@ func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 		}
 		return s.unopened(before, RunFinished{Status: "error", Message: cmp.Or(e.Error, string(e.State)), StoppedBy: string(e.StoppedBy)})
 	case reducer.WorkspaceOpened:
-		var bodies []Body
-		for _, w := range e.Warnings {
-			bodies = append(bodies, Notice{Severity: "warning", Message: w})
-		}
-		return bodies
+		return s.notices(e.Warnings...)
 	case reducer.ModelAnswered:
 		return s.modelAnswered(e)
 	case reducer.AttemptFailed:
@@ -106,16 +103,29 @@ func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 		}
 		return []Body{childUpdate(e.N, e.Task, status, asked(before, e), e.Error)}
 	case reducer.JournalRepaired:
-		return []Body{Notice{Severity: "warning", Message: "the end of the journal was torn: " + strconv.FormatInt(e.CutBytes, 10) +
-			" bytes after record " + strconv.FormatUint(e.AfterSeq, 10) + " were set aside in " + e.File}}
+		return s.notices("the end of the journal was torn: " + strconv.FormatInt(e.CutBytes, 10) +
+			" bytes after record " + strconv.FormatUint(e.AfterSeq, 10) + " were set aside in " + e.File)
 	case reducer.Note:
 		if !e.Known() {
-			return []Body{Notice{Severity: "warning", Message: "the journal holds an event that this program does not know: " + e.Name}}
+			return s.notices("the journal holds an event that this program does not know: " + e.Name)
 		}
 	case reducer.JournalCreated, reducer.JournalSalvaged, reducer.AgentCreated, reducer.AgentAttached, reducer.AgentDetached,
 		reducer.RoundStarted, reducer.MessageAnswered, reducer.HookAnswered, reducer.CallReviewed,
 		reducer.MessageReceived, reducer.SessionConfigured, reducer.CancelRequested, reducer.BoundPassed, reducer.InboxClosed:
 	}
+	return nil
+}
+
+// notices are warnings; those from before a turn stand behind its beginning.
+func (s *Stream) notices(messages ...string) []Body {
+	var bodies []Body
+	for _, m := range messages {
+		bodies = append(bodies, Notice{Severity: "warning", Message: m})
+	}
+	if s.state.Turn.ID != "" {
+		return bodies
+	}
+	s.held = append(s.held, bodies...)
 	return nil
 }
 
@@ -152,7 +162,9 @@ func (s *Stream) opening(before reducer.State) []Body {
 			said.Text += s.Text(p.Text)
 		}
 	}
-	return []Body{start, said}
+	bodies := append([]Body{start, said}, s.held...)
+	s.held = nil
+	return bodies
 }
 
 func (s *Stream) turnEnded(e reducer.TurnEnded) []Body {

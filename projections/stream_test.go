@@ -124,6 +124,9 @@ func TestOrderWithinACall(t *testing.T) {
 			t.Errorf("call %s: %s comes out of order", id, l.str("type"))
 		}
 		at[id] = pos
+		if l.str("type") == "tool_completed" && l.str("tool_name") == "" {
+			t.Errorf("call %s is completed without the name of its tool", id)
+		}
 	}
 	for id, last := range at {
 		if last != strings.Index(order, "tool_completed") {
@@ -325,7 +328,7 @@ func TestInputsAndPreviews(t *testing.T) {
 
 // EV-4, JRN-20: an event that this program does not know is told, not fatal.
 func TestUnknownEventIsTold(t *testing.T) {
-	all := lines(t, reducer.Note{Name: "new.kind"}, reducer.Note{Name: "note.x"}, reducer.Note{Name: "x.y"})
+	all := ofType(lines(t, append(begun(reducer.Options{}), reducer.Note{Name: "new.kind"}, reducer.Note{Name: "note.x"}, reducer.Note{Name: "x.y"})...), "notice")
 	if len(all) != 1 || all[0].str("severity") != "warning" || !strings.Contains(all[0].str("message"), "new.kind") {
 		t.Errorf("lines = %v, want one warning that names the kind", all)
 	}

@@ -102,7 +102,7 @@ func (e CallSettled) shown(c Call) Text {
 			words = "This call was cancelled: " + e.Reason + "."
 		}
 		if out := strings.TrimSpace(e.Output.String()); out != "" {
-			words += " Its output until then:\n" + out
+			words += "\nIts output until then:\n" + out
 		}
 		return T(words)
 	default:

@@ -76,7 +76,7 @@ func TestCancelledTurn(t *testing.T) {
 	b.wantSaid("one of two", b.sees(out), "")
 	out = CallSettled{Call: b.call(2), Outcome: OutcomeCancelled}
 	b.wantSaid("the other", b.sees(out), "turn.ended cancelled")
-	for i, want := range []string{"cancelled: stopped. Its output until then:\nso far", "This call was cancelled.", "turn is ending (cancelled)"} {
+	for i, want := range []string{"cancelled: stopped.\nIts output until then:\nso far", "This call was cancelled.", "turn is ending (cancelled)"} {
 		if r := b.results()[i]; !r.IsError || !strings.Contains(r.Text.String(), want) {
 			t.Errorf("result %d = %+v, want %q", i+1, r, want)
 		}

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -24,11 +26,19 @@ func TestMain(m *testing.M) { golden.Main(m, map[string]func(){"basis": main}) }
 // The scripts run this program as a user does, against a scripted model.
 func TestScripts(t *testing.T) {
 	golden.Script(t, filepath.Join("..", "..", "cli", "testdata", "script"), golden.Options{
-		Setup: setup,
+		Setup: setup, Condition: condition,
 		Commands: map[string]golden.Command{
 			"model": model, "release": release, "requests": requests, "request": request, "journal": journalOf,
 		},
 	})
+}
+
+// condition: [mount] is true where a script may mount a small disk.
+func condition(name string) (bool, error) {
+	if name != "mount" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	return exec.Command("unshare", "-m", "sh", "-c", "mount -t tmpfs tmpfs /mnt").Run() == nil, nil
 }
 
 // setup gives each script a home of its own, a workspace and no settings.
@@ -39,6 +49,7 @@ func setup(e *testscript.Env) error {
 	} {
 		e.Setenv(name, "")
 	}
+	e.Setenv("GORACE", "atexit_sleep_ms=0") // each program would linger for a second
 	e.Setenv("BASIS_DATA_DIR", filepath.Join(e.WorkDir, "data"))
 	e.Setenv("BASIS_CONFIG_DIR", filepath.Join(e.WorkDir, "config"))
 	e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))

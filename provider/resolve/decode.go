@@ -67,12 +67,12 @@ type DecodedUsage struct {
 
 // Decode reads a recorded response as a client of that wire would. It fails
 // only for a wire that isn't spoken.
-func Decode(wire string, status int, header http.Header, body io.Reader) (Decoded, error) {
+func Decode(wire string, status int, header map[string][]string, body io.Reader) (Decoded, error) {
 	inspect, ok := inspectors[wire]
 	if !ok {
 		return Decoded{}, fmt.Errorf("no wire %q: use one of %s", wire, strings.Join(Wires(), ", "))
 	}
-	a, failure := inspect(openai.Response{Status: status, Header: header, Body: body}, func(provider.Chunk) bool { return true })
+	a, failure := inspect(openai.Response{Status: status, Header: http.Header(header), Body: body}, func(provider.Chunk) bool { return true })
 	d := Decoded{
 		Stop: a.Stop, Calls: []DecodedCall{},
 		Usage: DecodedUsage{a.Usage.Input, a.Usage.Output, a.Usage.CacheRead, a.Usage.CacheWrite, a.Usage.Reasoning},

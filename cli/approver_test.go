@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/basisagent/basis"
+)
+
+// CLI-70: what each answer means; whatever is no answer denies once, and each
+// denial names the tool for the model.
+func TestVerdict(t *testing.T) {
+	for answer, want := range map[string]struct {
+		allow bool
+		scope string
+	}{
+		"y": {true, "once"}, " YES ": {true, "once"}, "a": {true, "process"}, "Always": {true, "process"},
+		"r": {false, "process"}, "never": {false, "process"}, "n": {false, "once"}, "": {false, "once"}, "yess": {false, "once"},
+	} {
+		v := verdict(answer, "spawn")
+		if v.Allow != want.allow || v.Scope != want.scope || v.By != "person" {
+			t.Errorf("verdict(%q) = %+v, want %+v", answer, v, want)
+		}
+		if !v.Allow && !strings.Contains(v.Reason, "spawn") {
+			t.Errorf("verdict(%q) gives the reason %q, want the tool named", answer, v.Reason)
+		}
+	}
+}
+
+// CLI-70: the question shows what would run: the command of a spawn, the path
+// of a write, else the names of the input's members.
+func TestSubject(t *testing.T) {
+	for _, c := range []struct {
+		preview, input, summary, want string
+	}{
+		{`{"mode":"shell","body":"cargo test","cwd":"/w"}`, `{"input":"!cargo test"}`, "", "cargo test"},
+		{``, `{"command":"ls"}`, "", "ls"},
+		{`{"path":"a.go"}`, `{"path":"a.go","content":"x"}`, "write a.go", "a.go"},
+		{``, `{"b":1,"a":2}`, "", "a, b"},
+		{``, `{"b":1}`, "a summary", "a summary"},
+		{``, `{}`, "", ""},
+		{``, `nonsense`, "", ""},
+	} {
+		a := basis.Approval{Preview: json.RawMessage(c.preview), Input: json.RawMessage(c.input), Summary: c.summary}
+		if got := subject(a); got != c.want {
+			t.Errorf("subject(%s, %s) = %q, want %q", c.preview, c.input, got, c.want)
+		}
+	}
+}
+
+// A person sees how much they do not see.
+func TestExcerpt(t *testing.T) {
+	lines := excerpt(strings.Repeat("l\n", maxAskedLines+3))
+	if got, want := lines[len(lines)-1], "… and 3 more lines"; got != want || len(lines) != maxAskedLines+1 {
+		t.Errorf("excerpt of %d lines ends with %q after %d lines, want %q", maxAskedLines+3, got, len(lines), want)
+	}
+	long := excerpt(strings.Repeat("é", maxAskedLine))
+	if !strings.HasSuffix(long[0], "more bytes") {
+		t.Errorf("excerpt of a long line ends with %q, want how much is left out", long[0][len(long[0])-20:])
+	}
+}
+
+var noDeadline time.Time
+
+func asking(in io.ReadCloser, out, err *screen) *approver {
+	env := testEnv(out, err, nil)
+	env.Terminal = func() (io.ReadCloser, error) { return in, nil }
+	return &approver{env: env, con: newConsole(env)}
+}
+
+// CLI-66: a question that is given up returns at once and eats nothing of what
+// is typed afterwards.
+func TestQuestionIsGivenUp(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	var out, shown screen
+	p := asking(io.NopCloser(nil), &out, &shown)
+	p.env.Terminal = func() (io.ReadCloser, error) { return keptOpen{r}, nil }
+	cause := errors.New("unwanted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	if _, err := p.Review(ctx, basis.Approval{Tool: "spawn"}); !errors.Is(err, cause) {
+		t.Errorf("Review = %v, want %v", err, cause)
+	}
+	if _, err := io.WriteString(w, "y\nnext\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.SetReadDeadline(noDeadline); err != nil {
+		t.Fatal(err)
+	}
+	v, err := p.Review(t.Context(), basis.Approval{Tool: "spawn"})
+	if err != nil || !v.Allow {
+		t.Errorf("Review = %+v, %v, want it allowed", v, err)
+	}
+	if rest, err := oneLine(r); rest != "next" || err != nil {
+		t.Errorf("the line behind the answer = %q, %v, want next", rest, err)
+	}
+}
+
+// keptOpen is a file that its reader does not close.
+type keptOpen struct{ *os.File }
+
+func (keptOpen) Close() error { return nil }
+
+// CLI-70: the end of the input is no permission; a question that can't be put
+// is an error.
+func TestNoAnswerDenies(t *testing.T) {
+	var out, shown screen
+	v, err := asking(io.NopCloser(strings.NewReader("")), &out, &shown).Review(t.Context(), basis.Approval{Tool: "edit"})
+	if err != nil || v.Allow || v.Scope != "once" {
+		t.Errorf("Review at the end of input = %+v, %v, want denied once", v, err)
+	}
+	p := asking(nil, &out, &shown)
+	p.env.Terminal = func() (io.ReadCloser, error) { return nil, os.ErrNotExist }
+	if _, err := p.Review(t.Context(), basis.Approval{Tool: "edit"}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Review without a terminal = %v, want %v", err, os.ErrNotExist)
+	}
+	if !strings.Contains(shown.String(), "\nedit wants to run\n") || out.String() != "" {
+		t.Errorf("standard error = %q, standard output = %q, want the question on the first alone", shown.String(), out.String())
+	}
+}
+
+// CLI-33: reading a prompt ends with the command.
+func TestReadIsGivenUp(t *testing.T) {
+	r, w := io.Pipe()
+	defer func() { _ = w.Close() }()
+	stop := &basis.Stop{Reason: "signal", Detail: "interrupt"}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(stop)
+	if _, err := readAll(ctx, r); !errors.Is(err, stop) {
+		t.Errorf("readAll = %v, want %v", err, stop)
+	}
+}

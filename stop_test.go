@@ -1,0 +1,163 @@
+package basis
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/basisagent/basis/provider/providertest"
+	"github.com/basisagent/basis/reducer"
+)
+
+// running is a run whose command has begun: its output has reached the sink.
+type running struct {
+	began chan Ref
+	drive Drive
+}
+
+func newRunning() *running {
+	r := &running{began: make(chan Ref, 1)}
+	var ref Ref
+	r.drive = Drive{
+		Started: func(started Ref) { ref = started },
+		Sink: func(u Update) {
+			if u.Live && u.Progress.Kind == reducer.ProgressOutput && strings.Contains(u.Progress.Text, "began") {
+				select {
+				case r.began <- ref:
+				default:
+				}
+			}
+		},
+	}
+	return r
+}
+
+// longCommand notes its process group and then sleeps for longer than any test.
+const longCommand = `{"input":"!echo $$ > pid; echo began; sleep 300 & sleep 300"}`
+
+// TASK-45, FR-072: a cancel only counted at the next boundary, minutes later. It
+// reaches a running command, whose whole process group is gone when the run is over.
+func TestFR072CancelReachesARunningCommand(t *testing.T) {
+	s := providertest.Script(t, providertest.Step{Calls: []providertest.Call{{Name: "spawn", Args: longCommand}, {Name: "write", Args: `{"path":"never","content":"x"}`}}})
+	h, ws := newHome(t, nil), newWorkspace(t)
+	r := newRunning()
+	var driver sync.WaitGroup
+	driver.Go(func() {
+		out, err := h.Run(limited(t), asking(s, ws, "hi"), r.drive)
+		if got := h.ended(t, out, err); got.State != "cancelled" {
+			t.Errorf("Run = %+v, want cancelled", got)
+		}
+	})
+	ref := <-r.began
+	if ok, err := h.Cancel(ref, "test"); !ok || err != nil {
+		t.Errorf("Cancel = %v, %v, want it accepted", ok, err)
+	}
+	driver.Wait()
+	gone(t, filepath.Join(ws, "pid"))
+	if _, err := os.Stat(filepath.Join(ws, "never")); !os.IsNotExist(err) {
+		t.Errorf("Stat(never) = %v, want the next call not run", err)
+	}
+	results := map[string]string{}
+	for e := range h.Entries(t.Context(), ref) {
+		switch e := e.Event.(type) {
+		case reducer.CallSettled:
+			results[e.Call] = string(e.Outcome) + " " + e.Output.String()
+		case reducer.CallRefused:
+			results[e.Call] = "refused " + e.Code
+		default:
+		}
+	}
+	if !strings.HasPrefix(results["r1.c1"], "cancelled") || !strings.Contains(results["r1.c1"], "began") || results["r1.c2"] != "refused cancelled" {
+		t.Errorf("results = %q, want r1.c1 cancelled with its output and r1.c2 refused", results)
+	}
+	sound(t, h, ref)
+}
+
+// FR-057, TASK-68: a signal left commands running and the journal torn. It ends
+// the command with its group, is recorded, and the task goes on later without
+// running the command again.
+func TestFR057SignalLetsGo(t *testing.T) {
+	s := providertest.Script(t, providertest.CallTool("spawn", longCommand), providertest.Text("went on"))
+	h, ws := newHome(t, nil), newWorkspace(t)
+	r := newRunning()
+	ctx, cancel := context.WithCancelCause(limited(t))
+	var driver sync.WaitGroup
+	driver.Go(func() {
+		_, err := h.Run(ctx, asking(s, ws, "hi"), r.drive)
+		stop, ok := errors.AsType[*Stop](err)
+		if !ok || stop.Reason != "signal" || stop.Detail != "terminated" || err.Error() != "detached: signal (terminated)" {
+			t.Errorf("Run = %v, want it stopped by the signal", err)
+		}
+	})
+	ref := <-r.began
+	cancel(&Stop{Reason: "signal", Detail: "terminated"})
+	driver.Wait()
+	gone(t, filepath.Join(ws, "pid"))
+	all := kinds(t, h, ref)
+	if got := strings.Join(all[len(all)-3:], " "); got != "call.settled round.started agent.detached" {
+		t.Errorf("the journal ends with %q, want the call settled and the run let go of", got)
+	}
+	if h.Held(ref) {
+		t.Error("the task is still held")
+	}
+	out, err := h.Wait(limited(t), ref, Drive{})
+	if got := h.ended(t, out, err); got.Result != "went on" {
+		t.Errorf("Wait = %+v, want it to go on", got)
+	}
+	last := s.Requests()[1].Last()
+	if last.Role != "tool" || !strings.Contains(last.Text, "interrupted") || !strings.Contains(last.Text, "began") {
+		t.Errorf("the model read %+v, want that the call was interrupted, and its output", last)
+	}
+	sound(t, h, ref)
+}
+
+// TASK-68: a run whose waiter is out of time finishes its turn; with another
+// turn due it lets go, with nothing left to do it ends.
+func TestYield(t *testing.T) {
+	for _, more := range []bool{false, true} {
+		l := task(t, reducer.ApproveAlways, work(), answer("first answer"), answer("second answer"))
+		if more {
+			l.inbox.files = everything(t).inbox.files
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		l.seen = func(records int, _ func()) {
+			if records > 6 {
+				cancel(&Stop{Reason: "yield", Yield: true})
+			}
+		}
+		err := l.attach(ctx)
+		s := l.verified("yield")
+		stop, stopped := errors.AsType[*Stop](err)
+		switch {
+		case more && (!stopped || stop.Reason != "yield" || s.Ended() || s.Last.Result.String() != "first answer" || s.Turn.ID != "t2"):
+			t.Errorf("with a message: %v, ended %v, last %+v, want it to let go after the first answer", err, s.Ended(), s.Last)
+		case !more && (err != nil || s.End.Result.String() != "first answer"):
+			t.Errorf("without one: %v, %+v, want it to end", err, s.End)
+		}
+		if !more {
+			continue
+		}
+		l.seen = nil
+		if err := l.attach(t.Context()); err != nil || l.verified("after a yield").End.Result.String() != "second answer" {
+			t.Errorf("the next attach: %v\n%s", err, l.dump())
+		}
+	}
+}
+
+// TASK-68: who has no time at all begins no turn.
+func TestYieldBeforeATurn(t *testing.T) {
+	l := task(t, reducer.ApproveAlways, answer("never"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(&Stop{Reason: "yield", Yield: true})
+	err := l.attach(ctx)
+	if stop, ok := errors.AsType[*Stop](err); !ok || stop.Reason != "yield" {
+		t.Errorf("attach = %v, want a yield", err)
+	}
+	if s := l.verified("yield"); s.Turn.ID != "" || s.Ended() {
+		t.Errorf("turn %q, ended %v, want neither", s.Turn.ID, s.Ended())
+	}
+}
