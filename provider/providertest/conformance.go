@@ -66,8 +66,8 @@ func (c conformance) scripted(t *testing.T, steps ...Step) (provider.Model, *Ser
 }
 
 // request is a short conversation.
-func (c conformance) request(messages ...provider.Message) provider.Request {
-	return provider.Request{Model: c.words.model, System: "Be brief.", Messages: append([]provider.Message{said("u1", "hello")}, messages...)}
+func (c conformance) request() provider.Request {
+	return provider.Request{Model: c.words.model, System: "Be brief.", Messages: []provider.Message{said("u1", "hello")}}
 }
 
 func said(key, text string) provider.Message {

@@ -220,13 +220,13 @@ func watch(ctx context.Context, m provider.Model, req provider.Request) (a provi
 }
 
 func textOf(a provider.Answer) string {
-	text := ""
+	var text strings.Builder
 	for _, it := range a.Items {
 		if it.Type == reducer.ItemText {
-			text += it.Text.Inline
+			text.WriteString(it.Text.Inline)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // once is a budget of one retry, after half a second.

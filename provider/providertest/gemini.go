@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -247,9 +248,9 @@ func (gemini) check(r Request, l *ledger) error {
 // turn is where the current turn begins: at the last content of a user that
 // has other parts than responses.
 func (req geminiRequest) turn() int {
-	for i := len(req.Contents) - 1; i >= 0; i-- {
-		for _, p := range req.Contents[i].Parts {
-			if req.Contents[i].Role == "user" && p.FunctionResponse == nil {
+	for i, x := range slices.Backward(req.Contents) {
+		for _, p := range x.Parts {
+			if x.Role == "user" && p.FunctionResponse == nil {
 				return i
 			}
 		}

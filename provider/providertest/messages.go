@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -300,8 +301,8 @@ func (req messagesRequest) checkMessages(l *ledger) error {
 // turn is where the turn whose tools are being answered begins: after the last
 // message of a user that is no result.
 func (req messagesRequest) turn() int {
-	for i := len(req.Messages) - 1; i >= 0; i-- {
-		if m := req.Messages[i]; m.Role == "user" && len(m.Content) > 0 && typeOf(m.Content[0]) != "tool_result" {
+	for i, m := range slices.Backward(req.Messages) {
+		if m.Role == "user" && len(m.Content) > 0 && typeOf(m.Content[0]) != "tool_result" {
 			return i
 		}
 	}

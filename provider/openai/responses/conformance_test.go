@@ -10,6 +10,7 @@ import (
 
 // PROV-26, PROV-29, PROV-31, PROV-32, PROV-33…35, PROV-38, PROV-39, PROV-46:
 // what every wire keeps, on Responses.
+// PROV-23: the server knows no previous_response_id and would refuse one.
 // FR-059: a server's wait was ignored, or blocked a run past its limit.
 // FR-060: a stream that stayed open without events hung the run.
 // FR-061: a stream without its closing event was taken for an answer.
