@@ -29,6 +29,7 @@ func Conformance(t *testing.T, wire string, newModel func(Endpoint) provider.Mod
 	c := conformance{wire: wire, words: wordsOf(wire), newModel: newModel}
 	t.Run("order of chunks", c.order)
 	t.Run("tool round", c.toolRound)
+	t.Run("why it stopped", c.finishes)
 	t.Run("FR063 usage", c.usage)
 	t.Run("equal requests have equal bytes", c.bytes)
 	t.Run("listing", c.listing)
@@ -184,6 +185,17 @@ func callsOf(a provider.Answer) []reducer.Item {
 	return calls
 }
 
+// finishes: the wire's own word is kept beside what it means.
+func (c conformance) finishes(t *testing.T) {
+	for word, want := range c.words.finishes {
+		m, _ := c.scripted(t, Step{Text: "so far", Finish: word})
+		a, err := provider.Collect(t.Context(), m, c.request())
+		if err != nil || a.Stop != want || !strings.HasSuffix(a.StopRaw, word) || textOf(a) != "so far" {
+			t.Errorf("%s: answer = %+v, %v; want %s with the word", word, a, err, want)
+		}
+	}
+}
+
 // usage: every vendor's counting comes to the same, each figure once; nothing
 // reported is unknown.
 func (c conformance) usage(t *testing.T) {
@@ -258,8 +270,11 @@ func (c conformance) retryAfter(t *testing.T) {
 
 // events is how many events a step's stream has.
 func (c conformance) events(s Step) int {
-	body := []byte(`{"model":"m"}`)
-	return len(s.events(dialectOf(c.wire), Request{Wire: c.wire, Body: body}, newLedger()))
+	r := Request{Wire: c.wire, Body: []byte(object(`{"model":%s}`, c.words.model))}
+	if c.wire == provider.WireGemini {
+		r.Path = "/v1beta/models/" + c.words.model + ":streamGenerateContent"
+	}
+	return len(s.events(dialectOf(c.wire), r, newLedger()))
 }
 
 // cutFrames: however much came, without its end it is no answer.

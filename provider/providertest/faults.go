@@ -27,7 +27,8 @@ type vendorWords struct {
 	rate, invalid  Failure
 	overflow       Failure
 	refusals       []refusal
-	anyModelSigned bool // reasoning goes back, so that a model can be told from another
+	finishes       map[string]reducer.Stop // the wire's word and what it means
+	anyModelSigned bool                    // reasoning goes back, so that a model can be told from another
 }
 
 // common are the refusals whose words are the same everywhere.
@@ -64,7 +65,14 @@ func wordsOf(wire string) vendorWords {
 			refusal{Fail(400, "context_length_exceeded", "the words"), provider.KindOverflow},
 			refusal{Fail(429, "insufficient_quota", "You exceeded your current quota."), provider.KindQuota}),
 	}
+	w.finishes = map[string]reducer.Stop{
+		"stop": reducer.StopEndTurn, "length": reducer.StopMaxTokens, "content_filter": reducer.StopContentFilter,
+		"model_context_window_exceeded": reducer.StopContextOverflow, "never_heard_of": reducer.StopOther,
+	}
 	if wire == provider.WireResponses {
+		w.finishes = map[string]reducer.Stop{
+			"max_output_tokens": reducer.StopMaxTokens, "content_filter": reducer.StopContentFilter, "never_heard_of": reducer.StopOther,
+		}
 		w.model, w.other, w.anyModelSigned = "gpt-5", "gpt-6", true
 		w.overflow = Failure{"context_length_exceeded", "Your input exceeds the context window of this model."}
 	}
@@ -74,6 +82,11 @@ func wordsOf(wire string) vendorWords {
 func messagesWords() vendorWords {
 	return vendorWords{
 		model: "claude-opus-5", other: "claude-sonnet-5", anyModelSigned: true,
+		finishes: map[string]reducer.Stop{
+			"end_turn": reducer.StopEndTurn, "max_tokens": reducer.StopMaxTokens, "stop_sequence": reducer.StopStopSequence,
+			"pause_turn": reducer.StopPause, "refusal": reducer.StopRefusal,
+			"model_context_window_exceeded": reducer.StopContextOverflow, "never_heard_of": reducer.StopOther,
+		},
 		overloaded: Failure{"overloaded_error", "Overloaded"},
 		rate:       Failure{"rate_limit_error", "Slow down."},
 		invalid:    Failure{"invalid_request_error", "That can't be asked."},
@@ -89,6 +102,10 @@ func messagesWords() vendorWords {
 func geminiWords() vendorWords {
 	return vendorWords{
 		model: "gemini-3-pro", other: "gemini-3-flash", anyModelSigned: true,
+		finishes: map[string]reducer.Stop{
+			"STOP": reducer.StopEndTurn, "MAX_TOKENS": reducer.StopMaxTokens, "SAFETY": reducer.StopContentFilter,
+			"RECITATION": reducer.StopContentFilter, "MALFORMED_FUNCTION_CALL": reducer.StopMalformedCall, "NEVER_HEARD_OF": reducer.StopOther,
+		},
 		overloaded: Failure{"UNAVAILABLE", "The model is overloaded."},
 		rate:       Failure{"RESOURCE_EXHAUSTED", "Slow down."},
 		invalid:    Failure{"INVALID_ARGUMENT", "That can't be asked."},
@@ -271,6 +288,13 @@ func (c conformance) silences() []trial {
 	comments := mid
 	comments.Hang, comments.Every = HangComments, time.Second
 	const idle, headers = 120 * time.Second, 180 * time.Second
+	held := fine()
+	held.Hang = HangBody
+	held.CutFrames = c.events(held)
+	end := 50 * time.Millisecond // the line is let go of, not waited for
+	if c.wire == provider.WireGemini {
+		end = 10 * time.Second // nothing on this wire says that nothing follows
+	}
 	// Between events, too, the interval of the comments passes.
 	before := time.Duration(comments.CutFrames-1) * comments.Every
 	return []trial{
@@ -294,6 +318,7 @@ func (c conformance) silences() []trial {
 			name: "FR060 a deadline cuts through", steps: []Step{mid}, deadline: 5 * time.Second, requests: 1,
 			elapsed: 5 * time.Second, kind: provider.KindCancelled, words: "deadline",
 		},
+		{name: "FR060 after the end", steps: []Step{held}, requests: 1, elapsed: end},
 		{name: "FR060 then it answers", steps: []Step{mid, fine()}, requests: 2, elapsed: idle + time.Second/2},
 	}
 }

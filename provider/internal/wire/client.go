@@ -71,6 +71,10 @@ const (
 // connection can be used again.
 const linger = 50 * time.Millisecond
 
+// afterEnd is how long silence may last once an answer is whole: what may still
+// follow, such as its usage, comes at once or not at all.
+const afterEnd = 10 * time.Second
+
 // listingLimit is how many bytes of a listing are read; OpenRouter's has
 // several hundred KiB.
 const listingLimit = 16 << 20
@@ -214,6 +218,7 @@ func (c *Client) decode(ctx context.Context, resp *http.Response, w *watch, r Re
 	r.Status, r.Header, r.Body = resp.StatusCode, resp.Header, watched{resp.Body, w}
 	r.URL, r.Now = c.shown, c.opts.Now()
 	r.Progress = w.progress
+	r.Whole = func() { w.expect(min(afterEnd, c.opts.IdleTimeout)) }
 	r.Fault = func(error) *provider.Error {
 		phase := "data"
 		if !w.data {

@@ -37,6 +37,9 @@ type Response struct {
 	// Progress is called for each data event, so that silence can be measured.
 	// Nil is fine.
 	Progress func()
+	// Whole is called once the answer is whole although more may follow, such
+	// as its usage. Nil is fine.
+	Whole func()
 	// Fault turns an error of Body into the one to yield, where the reader
 	// knows more; nil, or a nil result, means a cut stream.
 	Fault func(error) *provider.Error
@@ -122,6 +125,7 @@ type decoding struct {
 	bytes   bool // something came
 	comment bool // a comment came, so it is an event stream
 	events  int  // data events so far
+	whole   bool // the answer has been whole before
 }
 
 // run reads everything; nil means that the answer is whole.
@@ -252,8 +256,15 @@ func (d *decoding) event(frame provider.Frame, data []byte) *provider.Error {
 		}
 		return d.unreadable(data, err)
 	}
-	if f := d.answer.State().Failure; f != nil {
-		return d.failed(f)
+	s := d.answer.State()
+	if s.Failure != nil {
+		return d.failed(s.Failure)
+	}
+	if s.Whole && !d.whole {
+		d.whole = true
+		if d.Whole != nil {
+			d.Whole()
+		}
 	}
 	return nil
 }
