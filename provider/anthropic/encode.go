@@ -22,6 +22,16 @@ const mark = `"cache_control":{"type":"ephemeral"}`
 type encoder struct {
 	prefix wire.Prefix
 	source reducer.Provenance
+	seals  wire.Seals
+}
+
+// refuse gives up what the vendor can't read; false if there was nothing.
+func (e *encoder) refuse(req provider.Request, source reducer.Provenance) bool {
+	if !e.seals.Refuse(req.Messages, source) {
+		return false
+	}
+	e.prefix = wire.Prefix{}
+	return true
 }
 
 // encode makes the body of req. The mark on the last message stands behind the
@@ -196,7 +206,7 @@ func (e *encoder) assistant(dst []byte, req provider.Request, m provider.Message
 	start := len(dst)
 	dst = append(dst, `{"role":"assistant","content":[`...)
 	begun := len(dst)
-	own := m.Source == e.source
+	own := e.seals.Valid(m, e.source)
 	for _, it := range m.Items {
 		var err error
 		switch it.Type {

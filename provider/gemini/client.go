@@ -67,19 +67,12 @@ func (m *Model) CloseIdleConnections() { m.client.CloseIdle() }
 func (m *Model) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Chunk, error] {
 	return func(yield func(provider.Chunk, error) bool) {
 		source := reducer.Provenance{Provider: m.name, Model: req.Model, Wire: Wire}
-		b, err := m.encoder.encode(req, source)
-		if err != nil {
-			e, ok := errors.AsType[*provider.Error](err)
-			if !ok {
-				e = &provider.Error{Kind: provider.KindInvalid, Message: err.Error(), Err: err}
-			}
-			yield(nil, e)
-			return
-		}
-		if yield(provider.Sent{Request: b.Info}, nil) {
-			path := "models/" + url.PathEscape(strings.TrimPrefix(req.Model, "models/")) + ":streamGenerateContent?alt=sse"
-			m.client.Exchange(ctx, path, b, Response{Source: source}, DecodeResponse, yield)
-		}
+		path := "models/" + url.PathEscape(strings.TrimPrefix(req.Model, "models/")) + ":streamGenerateContent?alt=sse"
+		m.client.Send(ctx, wire.Ask{
+			Path: path, Source: source, Decode: DecodeResponse,
+			Encode:  func() (wire.Body, error) { return m.encoder.encode(req, source) },
+			Refused: func() bool { return m.encoder.refuse(req, source) },
+		}, yield)
 	}
 }
 

@@ -21,6 +21,16 @@ const skipSignature = "skip_thought_signature_validator"
 type encoder struct {
 	prefix wire.Prefix
 	source reducer.Provenance
+	seals  wire.Seals
+}
+
+// refuse gives up what the vendor can't read; false if there was nothing.
+func (e *encoder) refuse(req provider.Request, source reducer.Provenance) bool {
+	if !e.seals.Refuse(req.Messages, source) {
+		return false
+	}
+	e.prefix = wire.Prefix{}
+	return true
 }
 
 // encode makes the body of req. The model is in the address.
@@ -157,7 +167,7 @@ func (e *encoder) assistant(dst []byte, req provider.Request, m provider.Message
 	start := len(dst)
 	dst = append(dst, `{"role":"model","parts":[`...)
 	begun := len(dst)
-	own, first := m.Source == e.source, true
+	own, first := e.seals.Valid(m, e.source), true
 	for _, it := range m.Items {
 		extra := it.Extra
 		if !own {

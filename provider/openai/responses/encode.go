@@ -20,6 +20,16 @@ var efforts = []string{"low", "medium", "high", "xhigh", "max"}
 type encoder struct {
 	prefix wire.Prefix
 	source reducer.Provenance
+	seals  wire.Seals
+}
+
+// refuse gives up what the vendor can't read; false if there was nothing.
+func (e *encoder) refuse(req provider.Request, source reducer.Provenance) bool {
+	if !e.seals.Refuse(req.Messages, source) {
+		return false
+	}
+	e.prefix = wire.Prefix{}
+	return true
 }
 
 // encode makes the body of req.
@@ -153,7 +163,7 @@ func user(dst []byte, req provider.Request, m provider.Message) ([]byte, error) 
 // assistant writes an answer's items again. What only its maker can read goes
 // back to its maker alone.
 func (e *encoder) assistant(dst []byte, req provider.Request, m provider.Message, ids []string) ([]byte, error) {
-	own := m.Source == e.source
+	own := e.seals.Valid(m, e.source)
 	for n := 0; n < len(m.Items); n++ {
 		it := m.Items[n]
 		var err error
