@@ -83,7 +83,7 @@ func answered(key string, a provider.Answer) []provider.Message {
 func sealsOf(a provider.Answer) []string {
 	var all []string
 	for _, it := range a.Items {
-		for _, word := range strings.Split(string(it.Extra), `"`) {
+		for word := range strings.SplitSeq(string(it.Extra), `"`) {
 			if len(word) > 20 && !strings.ContainsAny(word, "{}: ") {
 				all = append(all, word)
 			}
