@@ -31,7 +31,7 @@ type attachment struct {
 	writer       *journal.Writer
 	conversation *fileLock
 	first        []reducer.Entry // what the attach recorded
-	born         time.Time       // when the agent was made
+	about        projections.About
 	warnings     []string
 }
 
@@ -52,7 +52,12 @@ func (h *Home) attach(ref Ref, build func(*journal.Writer) (Performer, bool)) (*
 		return nil, err
 	}
 	r := newRun(newSpoolDir(dir), h.o.Now)
-	f := &fold{r: r}
+	base, err := strictBase(dir)
+	if err != nil {
+		conversation.release()
+		return nil, &TaskError{Ref: ref, Err: err}
+	}
+	f := &fold{r: r, state: base}
 	o := h.journalOptions(ref.ID)
 	o.Anchors = anchors(dir)
 	w, rec, err := journal.Open(dir, o, func(rec journal.Recovery) ([]journal.Draft, error) {
@@ -65,7 +70,7 @@ func (h *Home) attach(ref Ref, build func(*journal.Writer) (Performer, bool)) (*
 		}
 		return nil, err
 	}
-	a := &attachment{run: r, ref: ref, writer: w, conversation: conversation, born: f.born}
+	a := &attachment{run: r, ref: ref, writer: w, conversation: conversation, about: f.about}
 	a.adopt(w, f)
 	for _, recorded := range f.taken {
 		recorded()
@@ -110,7 +115,7 @@ func (f *fold) replay(rec journal.Recovery) error {
 		}
 		all.add(e)
 	}
-	f.state, f.born = all.state, all.at.Created
+	f.state, f.about = all.state, all.about
 	switch {
 	case f.state.Ended():
 		return &endedError{all}
@@ -146,7 +151,7 @@ func (h *Home) begin(spec Spec, build func(*journal.Writer) (Performer, bool)) (
 		return nil, err
 	}
 	r := newRun(newSpoolDir(h.agentDir(m.ref)), h.o.Now)
-	f := &fold{r: r}
+	f := &fold{r: r, state: m.base}
 	f.record(m.created, attached(2))
 	f.decide()
 	w, err := h.create(m, f.events...)
@@ -154,7 +159,8 @@ func (h *Home) begin(spec Spec, build func(*journal.Writer) (Performer, bool)) (
 		m.abandon()
 		return nil, err
 	}
-	a := &attachment{run: r, ref: m.ref, writer: w, conversation: m.conversation, born: h.o.Now()}
+	a := &attachment{run: r, ref: m.ref, writer: w, conversation: m.conversation,
+		about: projections.About{Prompt: projections.PartsText(m.created.Prompt), Created: h.o.Now()}}
 	a.adopt(w, f)
 	r.performer, r.askable = build(w)
 	return a, nil

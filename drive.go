@@ -172,8 +172,9 @@ func (h *Home) keepMeta(a *attachment, u Update) {
 }
 
 func (h *Home) writeMeta(a *attachment) error {
-	at := projections.MetaTimes{Created: a.born, Updated: h.o.Now()}
-	return projections.WriteMeta(a.writer.Dir(), a.ref.String(), at, a.run.state)
+	about := a.about
+	about.Updated = h.o.Now()
+	return projections.WriteMeta(a.writer.Dir(), a.ref.String(), about, a.run.state)
 }
 
 func (d Drive) warn(line string) {

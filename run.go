@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/basisagent/basis/effects"
+	"github.com/basisagent/basis/projections"
 	"github.com/basisagent/basis/reducer"
 )
 
@@ -259,7 +260,7 @@ func (r *run) retire(batch []arrival) error {
 // fold gathers the events of one commit and the state they lead to.
 type fold struct {
 	r       *run
-	born    time.Time // of the first record, if a journal was replayed
+	about   projections.About // if a journal was replayed
 	state   reducer.State
 	events  []reducer.Event
 	entries []reducer.Entry

@@ -15,14 +15,14 @@ import (
 type history struct {
 	state reducer.State
 	seq   uint64
-	at    projections.MetaTimes
+	about projections.About
 }
 
 func (h *history) add(e reducer.Entry) {
-	if h.seq == 0 {
-		h.at.Created = e.Time
+	if c, ok := e.Event.(reducer.AgentCreated); ok {
+		h.about.Created, h.about.Prompt = e.Time, projections.PartsText(c.Prompt)
 	}
-	h.state, h.seq, h.at.Updated = reducer.Apply(h.state, e.Event), e.Seq, e.Time
+	h.state, h.seq, h.about.Updated = reducer.Apply(h.state, e.Event), e.Seq, e.Time
 }
 
 // endOf is the history of a task that could not be attached because it has
@@ -32,6 +32,10 @@ func (h *Home) endOf(ref Ref, cause error) (all history, ended bool) {
 		return e.all, true
 	}
 	if _, damaged := errors.AsType[*CorruptError](cause); damaged {
+		return all, false
+	}
+	var err error
+	if all.state, err = h.Base(ref); err != nil {
 		return all, false
 	}
 	for e, err := range h.Entries(context.Background(), ref) {
@@ -64,7 +68,7 @@ func (h *Home) mend(ref Ref, all history) {
 	}
 	defer l.release()
 	if meta {
-		_ = projections.WriteMeta(dir, ref.String(), all.at, all.state)
+		_ = projections.WriteMeta(dir, ref.String(), all.about, all.state)
 	}
 	if rep, err := journal.Check(dir); terminal && err == nil && rep.Err() == nil && rep.Head.Seq == all.seq {
 		t := projections.TerminalOf(all.state, h.blobs(ref).Get)

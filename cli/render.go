@@ -25,8 +25,11 @@ func (a *app) newRenderer(h *basis.Home, ref basis.Ref) *renderer {
 	return &renderer{con: a.con, stream: stream(h, ref), calls: map[string]string{}}
 }
 
+// stream is the public stream of a task. Whoever attached to it or looks for it
+// has said by then that what it continues can't be read, if that is so.
 func stream(h *basis.Home, ref basis.Ref) *projections.Stream {
-	return projections.NewStream(projections.StreamOptions{Task: ref.String(), Program: basis.Version, Load: h.Load(ref)})
+	base, _ := h.Base(ref)
+	return projections.NewStream(projections.StreamOptions{Task: ref.String(), Program: basis.Version, Load: h.Load(ref), Base: base})
 }
 
 // update shows one thing that happened.
