@@ -45,7 +45,7 @@ func (h *Home) throughRing(o reducer.Options, clients resolve.Options) (provider
 		if err != nil {
 			return choice, nil, err
 		}
-		m, err := resolve.Open(choice, clients)
+		m, err := h.dial(choice, clients)
 		if err != nil {
 			return choice, nil, err
 		}

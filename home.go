@@ -16,6 +16,7 @@ import (
 	"github.com/basisagent/basis/journal"
 	"github.com/basisagent/basis/projections"
 	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/provider/resolve"
 )
 
 // Version is the program's own version.
@@ -65,9 +66,12 @@ type Home struct {
 	o    Options
 	disk journal.Disk   // where journals are; nil is the real one
 	ring *provider.Ring // the gateways' health; nil without
+	dial dial           // opens a model's client; [resolve.Open]
 
 	patience provider.RetryOptions // how often and how long requests are tried again
 }
+
+type dial func(provider.Choice, resolve.Options) (resolve.Model, error)
 
 // HomeError says that no data root could be found or used.
 type HomeError struct {
@@ -106,7 +110,7 @@ func Open(o Options) (*Home, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Home{dir: dir, o: o, ring: ring, patience: provider.RetryOptions{Jitter: mathrand.Float64, Now: o.Now}}, nil
+	return &Home{dir: dir, o: o, ring: ring, dial: resolve.Open, patience: provider.RetryOptions{Jitter: mathrand.Float64, Now: o.Now}}, nil
 }
 
 func randomID() string {

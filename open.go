@@ -190,7 +190,7 @@ func (h *Home) endpoint(o reducer.Options) (provider.Choice, resolve.Model, erro
 	if err != nil {
 		return choice, nil, err
 	}
-	m, err := resolve.Open(choice, clients)
+	m, err := h.dial(choice, clients)
 	return choice, m, err
 }
 

@@ -131,8 +131,11 @@ func user(dst []byte, req provider.Request, m provider.Message) ([]byte, error) 
 			continue
 		}
 		text, err := wire.Load(req, part.Text)
-		if err != nil {
+		switch {
+		case err != nil:
 			return dst, err
+		case text == "":
+			continue // a part that says nothing is refused
 		}
 		dst = append(wirejson.AppendString(append(dst, `{"text":`...), text), "},"...)
 	}

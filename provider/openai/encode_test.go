@@ -75,7 +75,7 @@ func encodeWith(t *testing.T, e *encoder, req provider.Request, pr profile) stri
 	if want := hex.EncodeToString(sum[:reducer.DigestSize]); b.Info.Digest != want || b.Info.Size != len(data) {
 		t.Errorf("info = %+v, want %s and %d bytes", b.Info, want, len(data))
 	}
-	if err := providertest.CheckRequest(data); err != nil {
+	if err := providertest.CheckRequest(provider.WireChat, data); err != nil {
 		t.Errorf("CheckRequest(%s) = %v", data, err)
 	}
 	return string(data)
@@ -154,7 +154,7 @@ func TestFR017RepeatedIDs(t *testing.T) {
 	req := conversation("m",
 		turn("a1", "m", callItem("X", "write", "{}")), turn("a2", "m", callItem("X", "write", "{}")),
 		turn("a3", "m", callItem("X", "read", "{}"), callItem("X", "read", "{}"), callItem("", "ls", "{}"), callItem("", "ls", "{}")))
-	got := providertest.Request{Body: []byte(encodeOnce(t, req))}
+	got := providertest.Request{Wire: provider.WireChat, Body: []byte(encodeOnce(t, req))}
 	seen := map[string]string{}
 	for _, m := range got.Messages() {
 		for _, c := range m.Calls {
@@ -231,7 +231,7 @@ func TestForeignIDs(t *testing.T) {
 		t.Errorf("body = %s, want only the fitting id as it came", got)
 	}
 	got = encodeWith(t, &encoder{}, req, profileFor("mistral"))
-	for _, m := range (providertest.Request{Body: []byte(got)}).Messages() {
+	for _, m := range (providertest.Request{Wire: provider.WireChat, Body: []byte(got)}).Messages() {
 		for _, c := range m.Calls {
 			if len(c.ID) != 9 || strings.Trim(c.ID, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
 				t.Errorf("id %q, want nine letters or digits", c.ID)

@@ -3,6 +3,8 @@ package providertest
 import (
 	"strings"
 	"testing"
+
+	"github.com/basisagent/basis/provider"
 )
 
 func TestCheckRequest(t *testing.T) {
@@ -27,7 +29,7 @@ func TestCheckRequest(t *testing.T) {
 		{"unknown member", `{"model":"m","messages":[],"temperature":1}`, "temperature"},
 		{"no messages", `{"model":"m","messages":[]}`, "no messages"},
 		{"orphan result", body(result("a")), "result of"},
-		{"missing result", body(calls(call("a", "{}"))), "no result"},
+		{"missing result", body(calls(call("a", "{}"))), "has no result"},
 		{"message before the result", body(calls(call("a", "{}")) + `,{"role":"user","content":"x"}`), "no result yet"},
 		{"wrong order", body(calls(call("a", "{}"), call("b", "{}")) + result("b") + result("a")), "result of"},
 		{"same id twice", body(calls(call("a", "{}"), call("a", "{}"))), "twice"},
@@ -41,7 +43,7 @@ func TestCheckRequest(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := CheckRequest([]byte(tt.body))
+			err := CheckRequest(provider.WireChat, []byte(tt.body))
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("CheckRequest(%s) = %v, want %q", tt.body, err, tt.want)
 			}

@@ -14,16 +14,24 @@ import (
 	"github.com/basisagent/basis/reducer"
 )
 
-// Conformance checks that a model keeps the promises of [provider.Model]
-// against a server that answers properly, fails, cuts, lies and falls silent.
-// newModel makes a client for a base URL; its limits of silence must be longer
-// than a minute, and it must not retry by itself.
-func Conformance(t *testing.T, newModel func(baseURL string) provider.Model) {
-	c := conformance{newModel}
+// Endpoint is where a model under test finds its server.
+type Endpoint struct {
+	BaseURL   string
+	Transport http.RoundTripper // nil is the client's own
+}
+
+// Conformance checks that a model keeps the promises of [provider.Model] on a
+// wire, against a server that answers properly, fails, cuts, lies and falls
+// silent, and that what it sends is what a strict server takes. newModel makes
+// a client; its limits of silence must be the defaults, and it must not retry by
+// itself.
+func Conformance(t *testing.T, wire string, newModel func(Endpoint) provider.Model) {
+	c := conformance{wire: wire, words: wordsOf(wire), newModel: newModel}
 	t.Run("order of chunks", c.order)
 	t.Run("tool round", c.toolRound)
-	t.Run("usage", c.usage)
+	t.Run("FR063 usage", c.usage)
 	t.Run("equal requests have equal bytes", c.bytes)
+	t.Run("listing", c.listing)
 	t.Run("error statuses", c.statuses)
 	t.Run("wait of the server", c.retryAfter)
 	t.Run("ends without a closing event", c.cutFrames)
@@ -32,24 +40,61 @@ func Conformance(t *testing.T, newModel func(baseURL string) provider.Model) {
 	t.Run("context ends", c.cancel)
 	t.Run("reader stops early", c.stopEarly)
 	t.Run("no server", c.noServer)
+	t.Run("FR064 another model", c.models)
+	c.patience(t)
 }
 
 type conformance struct {
-	newModel func(baseURL string) provider.Model
+	wire     string
+	words    vendorWords
+	newModel func(Endpoint) provider.Model
+}
+
+// open makes a client for a server that the end of the test closes.
+func (c conformance) open(t *testing.T, s *Server) provider.Model {
+	m := c.newModel(Endpoint{BaseURL: s.URL(), Transport: s.Transport()})
+	if idle, ok := m.(interface{ CloseIdleConnections() }); ok {
+		t.Cleanup(idle.CloseIdleConnections)
+	}
+	return m
+}
+
+// scripted is a client for a server with these steps.
+func (c conformance) scripted(t *testing.T, steps ...Step) (provider.Model, *Server) {
+	s := NewServer(t, Options{Wire: c.wire, Steps: steps})
+	return c.open(t, s), s
 }
 
 // request is a short conversation.
-func request(messages ...provider.Message) provider.Request {
-	first := provider.Message{
-		Key: "u1", Role: provider.RoleUser,
-		Parts: []reducer.Part{{Type: reducer.PartText, Text: reducer.T("hello")}},
-	}
-	return provider.Request{Model: "test-model", System: "Be brief.", Messages: append([]provider.Message{first}, messages...)}
+func (c conformance) request(messages ...provider.Message) provider.Request {
+	return provider.Request{Model: c.words.model, System: "Be brief.", Messages: append([]provider.Message{said("u1", "hello")}, messages...)}
 }
 
-func failure(ctx context.Context, t *testing.T, m provider.Model) *provider.Error {
+func said(key, text string) provider.Message {
+	return provider.Message{
+		Key: key, Role: provider.RoleUser,
+		Parts: []reducer.Part{{Type: reducer.PartText, Text: reducer.T(text)}},
+	}
+}
+
+// round is an answer and the results of its calls as a conversation has them.
+func round(key string, a provider.Answer) []provider.Message {
+	asked := provider.Message{Key: key, Role: provider.RoleAssistant, Items: a.Items, Source: a.Source}
+	results := provider.Message{Key: key + ".results", Role: provider.RoleResults}
+	for _, it := range a.Items {
+		if it.Type == reducer.ItemCall {
+			results.Results = append(results.Results, provider.Result{ID: it.ID, Name: it.Name, Text: reducer.T("result of " + it.Name)})
+		}
+	}
+	if results.Results == nil {
+		return []provider.Message{asked}
+	}
+	return []provider.Message{asked, results}
+}
+
+func (c conformance) failure(ctx context.Context, t *testing.T, m provider.Model) *provider.Error {
 	t.Helper()
-	_, err := provider.Collect(ctx, m, request())
+	_, err := provider.Collect(ctx, m, c.request())
 	var e *provider.Error
 	if !errors.As(err, &e) {
 		t.Fatalf("Stream() = %v, want a *provider.Error", err)
@@ -59,11 +104,11 @@ func failure(ctx context.Context, t *testing.T, m provider.Model) *provider.Erro
 
 // order: Sent, deltas, Done, and nothing more; the deltas are the answer.
 func (c conformance) order(t *testing.T) {
-	s := Script(t, Step{Reasoning: "hmm", Text: "one two three", Deltas: 5})
+	m, s := c.scripted(t, Step{Reasoning: "hmm", Text: "one two three", Deltas: 5})
 	var kinds []string
 	var text, thought strings.Builder
 	var answer provider.Answer
-	for chunk, err := range c.newModel(s.URL()).Stream(t.Context(), request()) {
+	for chunk, err := range m.Stream(t.Context(), c.request()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,58 +136,88 @@ func (c conformance) order(t *testing.T) {
 	if text.String() != "one two three" || said[reducer.ItemText] != text.String() || thought.String() != "hmm" || said[reducer.ItemReasoning] != "hmm" {
 		t.Errorf("deltas %q, %q and items %q, want the same words", thought.String(), text.String(), said)
 	}
-	if answer.Stop != reducer.StopEndTurn || answer.Source.Model != "test-model" || answer.Request.Size != len(s.Requests()[0].Body) {
-		t.Errorf("answer = %+v, want end_turn of test-model and the size of the body", answer)
+	if answer.Stop != reducer.StopEndTurn || answer.Source.Model != c.words.model || answer.Source.Wire != c.wire || answer.Request.Size != len(s.Requests()[0].Body) {
+		t.Errorf("answer = %+v, want end_turn of %s and the size of the body", answer, c.words.model)
 	}
 }
 
-// toolRound: calls with arguments as sent, and results that a strict server
-// takes.
+// toolRound: calls with arguments as sent, what was thought before them, and
+// results that a strict server takes, over three rounds.
 func (c conformance) toolRound(t *testing.T) {
-	s := Script(t, Step{Calls: []Call{{Name: "read", Args: `{ "path": "ä" }`, Pieces: 6}, {Name: "ls"}}}, Text("done"))
-	m := c.newModel(s.URL())
-	a, err := provider.Collect(t.Context(), m, request())
-	if err != nil {
+	calls := Step{Reasoning: "First.\n\nSecond.", Deltas: 2, Calls: []Call{{Name: "read", Args: `{ "path": "ä", "n": 12345678901234567890 }`, Pieces: 6}, {Name: "ls"}}}
+	sealed := Step{Sealed: true, Text: "Looking.", Calls: []Call{{Name: "ls"}, {Name: "ls"}}}
+	m, s := c.scripted(t, calls, sealed, Step{Reasoning: "Last.", Text: "done"}, Text("bye"))
+	req := c.request()
+	for n, want := range []reducer.Stop{reducer.StopToolUse, reducer.StopToolUse, reducer.StopEndTurn} {
+		a, err := provider.Collect(t.Context(), m, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := callsOf(a)
+		if a.Stop != want || n == 0 && (len(found) != 2 || found[0].Args.Inline != calls.Calls[0].Args || found[1].Name != "ls") {
+			t.Fatalf("answer %d = %+v, want %s and the calls as sent", n+1, a, want)
+		}
+		req.Messages = append(req.Messages, round(fmt.Sprint("a", n), a)...)
+	}
+	req.Messages = append(req.Messages, said("u2", "and?"))
+	if _, err := provider.Collect(t.Context(), m, req); err != nil {
 		t.Fatal(err)
 	}
-	results := provider.Message{Key: "r1", Role: provider.RoleResults}
-	for _, item := range a.Items {
-		results.Results = append(results.Results, provider.Result{ID: item.ID, Name: item.Name, Text: reducer.T("result of " + item.Name)})
+	var got []string
+	for _, msg := range s.Requests()[3].Messages() {
+		got = append(got, fmt.Sprintf("%s %q %d", msg.Role, msg.Text, len(msg.Calls)))
 	}
-	if len(a.Items) != 2 || a.Items[0].Args.Inline != `{ "path": "ä" }` || a.Stop != reducer.StopToolUse {
-		t.Fatalf("answer = %+v, want two calls as sent", a)
-	}
-	asked := provider.Message{Key: "a1", Role: provider.RoleAssistant, Items: a.Items, Source: a.Source}
-	if _, err := provider.Collect(t.Context(), m, request(asked, results)); err != nil {
-		t.Fatal(err)
-	}
-	messages := s.Requests()[1].Messages()
-	if last := messages[len(messages)-1]; last.Text != "result of ls" {
-		t.Errorf("last message = %+v, want the result of ls", last)
+	want := `system "Be brief." 0|user "hello" 0|assistant "" 2|tool "result of read" 0|tool "result of ls" 0|` +
+		`assistant "Looking." 2|tool "result of ls" 0|tool "result of ls" 0|assistant "done" 0|user "and?" 0`
+	if strings.Join(got, "|") != want {
+		t.Errorf("last request = %s\nwant %s", strings.Join(got, "|"), want)
 	}
 }
 
+func callsOf(a provider.Answer) []reducer.Item {
+	var calls []reducer.Item
+	for _, it := range a.Items {
+		if it.Type == reducer.ItemCall {
+			calls = append(calls, it)
+		}
+	}
+	return calls
+}
+
+// usage: every vendor's counting comes to the same, each figure once; nothing
+// reported is unknown.
 func (c conformance) usage(t *testing.T) {
-	s := Script(t, Step{Text: "a", Usage: &Usage{Prompt: 30, Completion: 20, Cached: 10, Reasoning: 5}}, Step{Text: "b"})
-	m := c.newModel(s.URL())
-	a, err := provider.Collect(t.Context(), m, request())
+	m, _ := c.scripted(t, Step{Text: "a", Deltas: 2, Usage: &Usage{Prompt: 130, Completion: 20, Cached: 100, Reasoning: 5}}, Step{Text: "b"})
+	a, err := provider.Collect(t.Context(), m, c.request())
 	if err != nil {
 		t.Fatal(err)
 	}
 	u := a.Usage
-	if u.Input.Or(-1) != 30 || u.Output.Or(-1) != 20 || u.CacheRead.Or(-1) != 10 || u.Reasoning.Or(-1) != 5 {
-		t.Errorf("usage = %+v, want 30, 20, 10, 5", u)
+	if u.Input.Or(-1) != 130 || u.Output.Or(-1) != 20 || u.CacheRead.Or(-1) != 100 || u.Reasoning.Or(-1) != 5 {
+		t.Errorf("usage = %+v, want 130, 20, 100, 5", u)
 	}
-	if a, err = provider.Collect(t.Context(), m, request()); err != nil || !a.Usage.IsZero() {
+	if a, err = provider.Collect(t.Context(), m, c.request()); err != nil || !a.Usage.IsZero() {
 		t.Errorf("usage = %+v, %v, want unknown", a.Usage, err)
 	}
 }
 
+// listing: what the server has, and of those with dates the newest.
+func (c conformance) listing(t *testing.T) {
+	s := NewServer(t, Options{Models: []string{"first", "second"}})
+	l, ok := c.open(t, s).(provider.Lister)
+	if !ok {
+		t.Fatal("the model can't list")
+	}
+	models, err := l.Models(t.Context())
+	if err != nil || len(models) != 2 || models[0].ID != "first" || models[1].ID != "second" {
+		t.Errorf("Models() = %+v, %v, want first and second", models, err)
+	}
+}
+
 func (c conformance) bytes(t *testing.T) {
-	s := Script(t, Text("a"), Text("a"), Text("a"))
-	m := c.newModel(s.URL())
-	for _, m := range []provider.Model{m, m, c.newModel(s.URL())} {
-		if _, err := provider.Collect(t.Context(), m, request()); err != nil {
+	m, s := c.scripted(t, Text("a"), Text("a"), Text("a"))
+	for _, m := range []provider.Model{m, m, c.open(t, s)} {
+		if _, err := provider.Collect(t.Context(), m, c.request()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -154,27 +229,15 @@ func (c conformance) bytes(t *testing.T) {
 }
 
 func (c conformance) statuses(t *testing.T) {
-	for _, tt := range []struct {
-		step Step
-		want provider.Kind
-	}{
-		{Fail(400, "invalid_request_error", "the words"), provider.KindInvalid},
-		{Fail(400, "context_length_exceeded", "the words"), provider.KindOverflow},
-		{Fail(401, "invalid_api_key", "the words"), provider.KindAuth},
-		{Fail(403, "permission_error", "the words"), provider.KindPermission},
-		{Fail(404, "model_not_found", "the words"), provider.KindNotFound},
-		{Fail(413, "too_large", "the words"), provider.KindTooLarge},
-		{Fail(429, "rate_limit_exceeded", "the words"), provider.KindRate},
-		{Fail(429, "insufficient_quota", "the words"), provider.KindQuota},
-		{Fail(500, "server_error", "the words"), provider.KindServer},
-		{Step{Status: 502, Body: "<title>the words</title>"}, provider.KindServer},
-		{Fail(504, "gateway", "the words"), provider.KindTimeout},
-		{Fail(529, "overloaded_error", "the words"), provider.KindOverloaded},
-	} {
+	for _, tt := range c.words.refusals {
 		t.Run(fmt.Sprint(tt.step.Status, " ", tt.want), func(t *testing.T) {
-			s := Script(t, tt.step)
-			e := failure(t.Context(), t, c.newModel(s.URL()))
-			if e.Kind != tt.want || e.Status != tt.step.Status || !strings.Contains(e.Error(), "the words") {
+			m, s := c.scripted(t, tt.step)
+			e := c.failure(t.Context(), t, m)
+			words := "the words"
+			if tt.step.Failure != nil {
+				words = tt.step.Failure.Message
+			}
+			if e.Kind != tt.want || e.Status != tt.step.Status || !strings.Contains(e.Error(), words) {
 				t.Errorf("error = %v, want %s with the server's words", e, tt.want)
 			}
 			if e.Request.Size != len(s.Requests()[0].Body) {
@@ -187,18 +250,26 @@ func (c conformance) statuses(t *testing.T) {
 func (c conformance) retryAfter(t *testing.T) {
 	step := Fail(http.StatusTooManyRequests, "rate_limit", "slow down")
 	step.Header = map[string]string{"Retry-After": "7"}
-	if e := failure(t.Context(), t, c.newModel(Script(t, step).URL())); e.RetryAfter != 7*time.Second {
+	m, _ := c.scripted(t, step)
+	if e := c.failure(t.Context(), t, m); e.RetryAfter != 7*time.Second {
 		t.Errorf("RetryAfter = %v, want 7s", e.RetryAfter)
 	}
+}
+
+// events is how many events a step's stream has.
+func (c conformance) events(s Step) int {
+	body := []byte(`{"model":"m"}`)
+	return len(s.events(dialectOf(c.wire), Request{Wire: c.wire, Body: body}, newLedger()))
 }
 
 // cutFrames: however much came, without its end it is no answer.
 func (c conformance) cutFrames(t *testing.T) {
 	whole := Step{Text: "one two three", Deltas: 3, Calls: []Call{{Name: "ls", Args: `{"path":"."}`, Pieces: 2}}, NoFinish: true, NoDone: true}
-	for n := 1; n <= len(whole.frames("m", func() string { return "x" })); n++ {
+	for n := 1; n <= c.events(whole); n++ {
 		step := whole
 		step.CutFrames = n
-		e := failure(t.Context(), t, c.newModel(Script(t, step).URL()))
+		m, _ := c.scripted(t, step)
+		e := c.failure(t.Context(), t, m)
 		if e.Kind != provider.KindCut || !strings.HasPrefix("one two three", e.Partial) {
 			t.Errorf("after %d events: error = %v, partial %q, want stream_cut", n, e, e.Partial)
 		}
@@ -207,7 +278,8 @@ func (c conformance) cutFrames(t *testing.T) {
 
 func (c conformance) cutBytes(t *testing.T) {
 	for n := 1; n < 400; n += 37 {
-		e := failure(t.Context(), t, c.newModel(Script(t, Step{Text: "one two three", Deltas: 3, CutBytes: n}).URL()))
+		m, _ := c.scripted(t, Step{Text: "one two three", Deltas: 3, CutBytes: n})
+		e := c.failure(t.Context(), t, m)
 		if e.Kind != provider.KindCut {
 			t.Errorf("after %d bytes: error = %v, want stream_cut", n, e)
 		}
@@ -216,7 +288,8 @@ func (c conformance) cutBytes(t *testing.T) {
 
 func (c conformance) garbage(t *testing.T) {
 	for _, body := range []string{"<html><title>Log in</title></html>", `{"hello":"world"}`, "data: {broken\n\n", "data: \x00\x01\n\n"} {
-		e := failure(t.Context(), t, c.newModel(Script(t, Step{Body: body, Header: map[string]string{"Content-Type": "text/html"}}).URL()))
+		m, _ := c.scripted(t, Step{Body: body, Header: map[string]string{"Content-Type": "text/html"}})
+		e := c.failure(t.Context(), t, m)
 		if e.Kind != provider.KindBadResponse {
 			t.Errorf("body %q: error = %v, want bad_response", body, e)
 		}
@@ -232,7 +305,7 @@ func (c conformance) cancel(t *testing.T) {
 		"in an error":    {Status: 500, Hold: make(chan struct{})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := Script(t, step)
+			m, s := c.scripted(t, step)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			cause := errors.New("enough")
@@ -244,7 +317,7 @@ func (c conformance) cancel(t *testing.T) {
 				}
 				cancel(cause)
 			})
-			e := failure(ctx, t, c.newModel(s.URL()))
+			e := c.failure(ctx, t, m)
 			if e.Kind != provider.KindCancelled || !errors.Is(e, cause) {
 				t.Errorf("error = %v, want cancelled by its cause", e)
 			}
@@ -254,8 +327,10 @@ func (c conformance) cancel(t *testing.T) {
 
 // stopEarly: leaving the loop ends the request at the server.
 func (c conformance) stopEarly(t *testing.T) {
-	s := Script(t, Step{Text: "one two", Deltas: 2, Hang: HangBody, CutFrames: 2})
-	for chunk, err := range c.newModel(s.URL()).Stream(t.Context(), request()) {
+	step := Step{Text: "one two", Deltas: 2, NoFinish: true, NoDone: true, Hang: HangBody}
+	step.CutFrames = c.events(step)
+	m, s := c.scripted(t, step)
+	for chunk, err := range m.Stream(t.Context(), c.request()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,9 +345,9 @@ func (c conformance) stopEarly(t *testing.T) {
 
 func (c conformance) noServer(t *testing.T) {
 	s := NewServer(t, Options{})
-	url := s.URL()
-	s.http.Close()
-	if e := failure(t.Context(), t, c.newModel(url)); e.Kind != provider.KindNetwork {
+	m := c.open(t, s)
+	s.stop()
+	if e := c.failure(t.Context(), t, m); e.Kind != provider.KindNetwork {
 		t.Errorf("error = %v, want network", e)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -19,7 +17,10 @@ type Options struct {
 	Repeat bool
 	// Answer makes the step for a request where Steps has none left.
 	Answer func(Request) Step
-	// Models are the ids that GET /v1/models lists, oldest first; none is one
+	// Wire is the only wire that is spoken; "" is all of them. Which one a
+	// request means is told by its path.
+	Wire string
+	// Models are the ids that the listing has, oldest first; none is one
 	// model named test-model.
 	Models []string
 	// KeepBodies is how many of the newest bodies Requests still has; 0 is all.
@@ -37,7 +38,7 @@ type Handler struct {
 	mu         sync.Mutex
 	requests   []Request
 	violations []error
-	minted     int
+	ledger     *ledger
 	served     int
 	active     int           // requests that are being answered
 	changed    chan struct{} // closed and replaced at each change
@@ -45,7 +46,7 @@ type Handler struct {
 
 // NewHandler makes a handler. Close it after use, else hanging answers hang.
 func NewHandler(o Options) *Handler {
-	return &Handler{opts: o, closed: make(chan struct{}), changed: make(chan struct{})}
+	return &Handler{opts: o, closed: make(chan struct{}), changed: make(chan struct{}), ledger: newLedger()}
 }
 
 // Close ends every answer that holds or hangs. It must be called once.
@@ -112,15 +113,18 @@ func (h *Handler) count(n int) {
 	h.changed = make(chan struct{})
 }
 
-// ServeHTTP answers POST …/chat/completions by the script and GET …/models.
+// ServeHTTP answers what the endpoints of the wires are asked, by the script,
+// and lists the models.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	wire := wireOf(r)
+	d := dialectOf(wire)
 	switch {
-	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/models"):
-		h.list(w)
-		return
-	case r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/chat/completions"):
+	case d == nil, h.opts.Wire != "" && wire != h.opts.Wire && r.Method == http.MethodPost:
 		h.violate(fmt.Errorf("%s %s: no such endpoint", r.Method, r.URL.Path))
 		http.NotFound(w, r)
+		return
+	case r.Method == http.MethodGet:
+		h.list(w, d)
 		return
 	}
 	body, err := io.ReadAll(r.Body)
@@ -128,34 +132,38 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the client left
 	}
 	defer h.enter()()
-	req := h.record(r, body)
+	req := h.record(r, wire, body)
 	step := h.step(req)
-	if !h.opts.Lenient {
-		if err := CheckRequest(body); err != nil {
-			h.violate(fmt.Errorf("request %d: %w", req.N, err))
-			step = Fail(http.StatusBadRequest, "invalid_request_error", err.Error())
-		}
+	if err := h.check(d, req); err != nil {
+		h.violate(fmt.Errorf("request %d: %w", req.N, err))
+		step = Fail(http.StatusBadRequest, "invalid_request_error", err.Error())
 	}
 	h.answer(w, r, req, step)
 }
 
-func (h *Handler) list(w http.ResponseWriter) {
+// check judges a request, with what this server has issued in mind.
+func (h *Handler) check(d dialect, req Request) error {
+	if h.opts.Lenient {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return d.check(req, h.ledger)
+}
+
+func (h *Handler) list(w http.ResponseWriter, d dialect) {
 	models := h.opts.Models
 	if models == nil {
 		models = []string{"test-model"}
 	}
-	var rows []string
-	for i, id := range models {
-		rows = append(rows, `{"id":`+quote(id)+`,"object":"model","created":`+strconv.Itoa(1700000000+i)+`}`)
-	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, `{"object":"list","data":[`+strings.Join(rows, ",")+`]}`)
+	_, _ = io.WriteString(w, d.listing(models))
 }
 
-func (h *Handler) record(r *http.Request, body []byte) Request {
+func (h *Handler) record(r *http.Request, wire string, body []byte) Request {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	req := Request{N: len(h.requests) + 1, Path: r.URL.Path, Header: r.Header.Clone(), Body: body}
+	req := Request{N: len(h.requests) + 1, Wire: wire, Path: r.URL.Path, Header: r.Header.Clone(), Body: body}
 	h.requests = append(h.requests, req)
 	if keep := h.opts.KeepBodies; keep > 0 && len(h.requests) > keep {
 		h.requests[len(h.requests)-1-keep].Body = nil
@@ -169,13 +177,6 @@ func (h *Handler) violate(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.violations = append(h.violations, err)
-}
-
-func (h *Handler) mint() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.minted++
-	return "call_" + strconv.Itoa(h.minted)
 }
 
 // step is the next one of the script.
@@ -206,16 +207,24 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, req Request, st
 		h.wait(r, nil)
 		return
 	}
-	p := player{h: h, w: w, r: r, step: step, left: -1}
+	d := dialectOf(req.Wire)
+	p := player{h: h, w: w, r: r, step: step, eol: d.eol(), left: -1}
 	if step.CutBytes > 0 {
 		p.left = step.CutBytes
 	}
 	p.headers()
 	if step.Body != "" || step.Status >= 400 {
-		p.write(step.errorBody())
+		p.write(step.errorBody(d))
 		return
 	}
-	p.stream(step.frames(req.Model(), h.mint))
+	p.stream(h.events(d, req, step))
+}
+
+// events are a step's stream; what is issued in it is remembered.
+func (h *Handler) events(d dialect, req Request, step Step) []event {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return step.events(d, req, h.ledger)
 }
 
 // wait blocks until hold is closed; false means that the client left or the
@@ -230,19 +239,13 @@ func (h *Handler) wait(r *http.Request, hold <-chan struct{}) bool {
 	return false
 }
 
-func (s Step) errorBody() string {
-	if s.Body == "" {
-		return `{"error":{"message":"scripted failure","type":"scripted","code":null}}`
-	}
-	return s.Body
-}
-
 // player writes one response.
 type player struct {
 	h    *Handler
 	w    http.ResponseWriter
 	r    *http.Request
 	step Step
+	eol  string
 	left int // bytes until the connection breaks; negative is never
 }
 
@@ -283,18 +286,18 @@ func (p *player) write(text string) {
 }
 
 // stream sends events, with what the step has in store on the way.
-func (p *player) stream(frames []string) {
-	for i, f := range frames {
+func (p *player) stream(events []event) {
+	for i, e := range events {
 		if p.step.stops(i) && !p.pause() {
 			return
 		}
 		if i > 0 && p.step.Every > 0 && !p.tick() {
 			return
 		}
-		p.write("data: " + f + "\n\n")
+		p.write(e.text(p.eol))
 		p.flush()
 	}
-	if p.step.Hang != HangNot && p.step.CutFrames >= len(frames) {
+	if p.step.Hang != HangNot && p.step.CutFrames >= len(events) {
 		p.pause()
 	}
 }

@@ -4,27 +4,34 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"strings"
 )
 
 // Request is one request that a scripted server received.
 type Request struct {
-	N      int // from 1
+	N      int    // from 1
+	Wire   string // the name of the wire that it came on
 	Path   string
 	Header http.Header
 	Body   []byte // nil if the server was told to forget it
 }
 
-// Message is one message of a request in the parts that tests look at.
+// Message is one message of a request in the parts that tests look at, in words
+// that are the same on every wire.
 type Message struct {
-	Role   string
+	Role   string // system, user, assistant or tool, which is one result
 	Text   string // the content, or the texts of its parts joined
 	Images int    // parts that are images
 	Calls  []Call // of an assistant message
-	CallID string // of a tool message
+	CallID string // of a tool message; "" where the wire has none
 }
 
 // Model is the model asked for. It reads no more of the body than it must.
 func (r Request) Model() string {
+	if _, rest, ok := strings.Cut(r.Path, "/models/"); ok {
+		name, _, _ := strings.Cut(rest, ":")
+		return name
+	}
 	dec := json.NewDecoder(bytes.NewReader(r.Body))
 	if _, err := dec.Token(); err != nil {
 		return ""
@@ -45,41 +52,20 @@ func (r Request) Model() string {
 	return ""
 }
 
-// Tools are the names of the tools offered, in order.
-func (r Request) Tools() []string {
-	var body struct {
-		Tools []struct {
-			Function struct {
-				Name string `json:"name"`
-			} `json:"function"`
-		} `json:"tools"`
+// read is what the body says, as far as it can be read.
+func (r Request) read() content {
+	if d := dialectOf(r.Wire); d != nil {
+		return d.read(r.Body)
 	}
-	_ = json.Unmarshal(r.Body, &body)
-	var names []string
-	for _, t := range body.Tools {
-		names = append(names, t.Function.Name)
-	}
-	return names
+	return content{}
 }
+
+// Tools are the names of the tools offered, in order.
+func (r Request) Tools() []string { return r.read().tools }
 
 // Messages are the messages of the request, system text included. A body that
 // can't be read has none.
-func (r Request) Messages() []Message {
-	var body wireRequest
-	if json.Unmarshal(r.Body, &body) != nil {
-		return nil
-	}
-	var out []Message
-	for _, m := range body.Messages {
-		msg := Message{Role: m.Role, CallID: m.ToolCallID}
-		msg.Text, msg.Images = readContent(m.Content)
-		for _, c := range m.ToolCalls {
-			msg.Calls = append(msg.Calls, Call{ID: c.ID, Name: c.Function.Name, Args: c.Function.Arguments})
-		}
-		out = append(out, msg)
-	}
-	return out
-}
+func (r Request) Messages() []Message { return r.read().messages }
 
 // Last is the last message.
 func (r Request) Last() Message {
@@ -88,22 +74,4 @@ func (r Request) Last() Message {
 		return Message{}
 	}
 	return messages[len(messages)-1]
-}
-
-func readContent(raw json.RawMessage) (text string, images int) {
-	if json.Unmarshal(raw, &text) == nil {
-		return text, 0
-	}
-	var parts []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	_ = json.Unmarshal(raw, &parts)
-	for _, p := range parts {
-		text += p.Text
-		if p.Type == "image_url" {
-			images++
-		}
-	}
-	return text, images
 }

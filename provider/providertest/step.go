@@ -1,32 +1,40 @@
 package providertest
 
 import (
+	"cmp"
 	"encoding/json"
-	"strconv"
+	"fmt"
 	"strings"
 	"time"
 )
 
-// Step is one answer of a scripted server. The zero value is an empty answer
-// that ends properly.
+// Step is one answer of a scripted server, whichever wire it is asked on. The
+// zero value is an empty answer that ends properly.
 type Step struct {
-	// An answer as a stream of chat/completions chunks.
+	// Reasoning comes first. Where the vendor signs or encrypts its reasoning
+	// the server does so and refuses any other signature later. Blank lines
+	// part it into several summaries on the Responses wire.
 	Reasoning string
+	Sealed    bool // of the reasoning nothing is readable, where the vendor can do that
 	Text      string
-	Deltas    int // into how many pieces Text is cut; 0 is 1
+	Deltas    int // into how many pieces Text and Reasoning are cut; 0 is 1
 	Calls     []Call
-	Finish    string // "" is stop, or tool_calls if there are calls
+	Finish    string // the wire's own word; "" is the one that fits
 	Usage     *Usage // nil reports none
 	Served    string // the model that the server says answered; "" is the one asked for
-	NoFinish  bool   // leaves the finish reason out
-	NoDone    bool   // leaves [DONE] out
+	NoFinish  bool   // leaves out why the answer ends
+	NoDone    bool   // leaves out that nothing follows
+
+	// Failure is an error in the vendor's own form: the body of an error
+	// status, or, in a stream, what comes in place of its end.
+	Failure *Failure
 
 	// Frames replaces the stream: each is the data of one event, sent as it
 	// is. Body replaces everything after the headers.
 	Frames []string
 	Body   string
 
-	Status int               // 0 is 200; an error status without Body gets one
+	Status int               // 0 is 200; an error status without a body gets one
 	Header map[string]string // added; "Content-Type" replaces the default
 
 	// Hold delays the response until it is closed; HoldAfter does so in
@@ -38,6 +46,12 @@ type Step struct {
 	CutBytes  int           // after so many bytes of the body the connection breaks
 	Hang      Hang          // where the server falls silent
 	Every     time.Duration // pause between events, and between comments
+}
+
+// Failure is what a server says of an error.
+type Failure struct {
+	Code    string // the vendor's word, such as rate_limit_error
+	Message string
 }
 
 // Hang says where a server falls silent for good: until the client leaves or
@@ -54,16 +68,24 @@ const (
 
 // Call is a tool call of an answer, or one found in a request.
 type Call struct {
-	ID   string // "" is call_N, N counted over the server's life; in a request as sent
+	// ID is "" for one that the server makes, counted over its life, where the
+	// wire has ids; in a request it is what was sent.
+	ID   string
 	Name string
 	Args string // the JSON text; "" is {}
-	// Pieces is into how many fragments Args is cut; 0 is 1.
+	// Pieces is into how many fragments Args is cut; 0 is 1. On the wire of
+	// Gemini arguments come whole.
 	Pieces int
 }
 
-// Usage is what a step reports, in the wire's own counting.
+// Usage is what a step reports. It is told to every server in the same way;
+// each wire counts it in its own.
 type Usage struct {
-	Prompt, Completion, Cached, Reasoning int
+	Prompt     int // the whole prompt, with what was cached
+	Completion int // all that was generated, with the reasoning
+	Cached     int // of the prompt, read from the cache
+	Written    int // of the prompt, written to the cache, where the wire says it
+	Reasoning  int // of the completion
 }
 
 // Text is a step that answers with text.
@@ -74,93 +96,47 @@ func CallTool(name, args string) Step {
 	return Step{Calls: []Call{{Name: name, Args: args}}, Usage: &Usage{Prompt: 10, Completion: 5}}
 }
 
-// Fail is a step that answers with an error status and a body in the common
-// form.
+// Fail is a step that answers with an error status and a body in the vendor's
+// form. A status of 0 is an error inside a stream.
 func Fail(status int, code, message string) Step {
-	body := `{"error":{"message":` + quote(message) + `,"type":` + quote(code) + `,"code":` + quote(code) + `}}`
-	return Step{Status: status, Body: body}
+	return Step{Status: status, Failure: &Failure{Code: code, Message: message}}
 }
 
-// frames are the events of the step's stream, without framing.
-func (s Step) frames(model string, mint func() string) []string {
-	if s.Frames != nil {
-		return s.Frames
+// events are the events of the step's stream.
+func (s Step) events(d dialect, r Request, l *ledger) []event {
+	if s.Frames == nil {
+		return d.events(s.complete(), r, l)
 	}
-	if s.Served != "" {
-		model = s.Served
+	var all []event
+	for _, data := range s.Frames {
+		all = append(all, event{data: data})
 	}
-	c := chunker{model: model}
-	c.delta(`{"role":"assistant","content":""}`)
-	if s.Reasoning != "" {
-		c.delta(`{"reasoning_content":` + quote(s.Reasoning) + `}`)
-	}
-	for _, piece := range pieces(s.Text, s.Deltas) {
-		c.delta(`{"content":` + quote(piece) + `}`)
-	}
-	for i, call := range s.Calls {
-		c.call(i, call, mint)
-	}
-	if !s.NoFinish {
-		c.finish(s.finish())
-	}
-	if s.Usage != nil {
-		c.usage(*s.Usage)
-	}
-	if !s.NoDone {
-		c.out = append(c.out, "[DONE]")
-	}
-	return c.out
+	return all
 }
 
-func (s Step) finish() string {
+// complete fills in what a step left out.
+func (s Step) complete() Step {
+	calls := make([]Call, len(s.Calls))
+	for i, c := range s.Calls {
+		c.Args = cmp.Or(c.Args, "{}")
+		calls[i] = c
+	}
+	s.Calls = calls
+	if s.Failure != nil {
+		s.NoFinish, s.NoDone = true, true
+	}
+	return s
+}
+
+// errorBody is the body of an error status.
+func (s Step) errorBody(d dialect) string {
 	switch {
-	case s.Finish != "":
-		return s.Finish
-	case len(s.Calls) > 0:
-		return "tool_calls"
+	case s.Body != "":
+		return s.Body
+	case s.Failure != nil:
+		return d.failure(s.Status, *s.Failure)
 	}
-	return "stop"
-}
-
-// chunker writes chat.completion.chunk objects.
-type chunker struct {
-	model string
-	out   []string
-}
-
-func (c *chunker) choice(choice, more string) {
-	c.out = append(c.out, `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":`+
-		quote(c.model)+`,"choices":[`+choice+`]`+more+`}`)
-}
-
-func (c *chunker) delta(delta string) {
-	c.choice(`{"index":0,"delta":`+delta+`,"finish_reason":null}`, "")
-}
-
-func (c *chunker) finish(reason string) {
-	c.choice(`{"index":0,"delta":{},"finish_reason":`+quote(reason)+`}`, "")
-}
-
-func (c *chunker) call(i int, call Call, mint func() string) {
-	if call.ID == "" {
-		call.ID = mint()
-	}
-	if call.Args == "" {
-		call.Args = "{}"
-	}
-	index := strconv.Itoa(i)
-	c.delta(`{"tool_calls":[{"index":` + index + `,"id":` + quote(call.ID) +
-		`,"type":"function","function":{"name":` + quote(call.Name) + `,"arguments":""}}]}`)
-	for _, piece := range pieces(call.Args, call.Pieces) {
-		c.delta(`{"tool_calls":[{"index":` + index + `,"function":{"arguments":` + quote(piece) + `}}]}`)
-	}
-}
-
-func (c *chunker) usage(u Usage) {
-	c.choice("", `,"usage":{"prompt_tokens":`+strconv.Itoa(u.Prompt)+`,"completion_tokens":`+strconv.Itoa(u.Completion)+
-		`,"total_tokens":`+strconv.Itoa(u.Prompt+u.Completion)+
-		`,"prompt_tokens_details":{"cached_tokens":`+strconv.Itoa(u.Cached)+
-		`},"completion_tokens_details":{"reasoning_tokens":`+strconv.Itoa(u.Reasoning)+`}}`)
+	return d.failure(s.Status, Failure{Code: "scripted", Message: "scripted failure"})
 }
 
 // pieces cuts text into n parts at runes, none of them empty.
@@ -176,6 +152,20 @@ func pieces(text string, n int) []string {
 	}
 	return out
 }
+
+// object writes JSON: strings among the values are quoted, those of type raw
+// stand as they are.
+func object(format string, values ...any) string {
+	for i, v := range values {
+		if s, ok := v.(string); ok {
+			values[i] = quote(s)
+		}
+	}
+	return fmt.Sprintf(format, values...)
+}
+
+// raw is JSON that stands as it is.
+type raw string
 
 func quote(s string) string {
 	var b strings.Builder

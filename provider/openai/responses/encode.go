@@ -230,15 +230,34 @@ func appendReasoning(dst []byte, req provider.Request, it reducer.Item) ([]byte,
 	if sealed == nil {
 		return dst, nil
 	}
-	dst = append(dst, `{"type":"reasoning","summary":[`...)
+	dst = append(dst, `{"type":"reasoning","summary":`...)
 	text, err := wire.Load(req, it.Text)
 	if err != nil {
 		return dst, err
 	}
-	if text != "" && pick(it.Extra, "field") == nil {
-		dst = append(wirejson.AppendString(append(dst, `{"type":"summary_text","text":`...), text), '}')
+	dst = appendSummary(dst, text, it.Extra)
+	return append(append(append(dst, `,"encrypted_content":`...), sealed...), "},"...), nil
+}
+
+// appendSummary writes the summary of a reasoning item as it came.
+func appendSummary(dst []byte, text string, extra []byte) []byte {
+	if pick(extra, "field") != nil { // the words are no summary
+		if summary := pick(extra, "summary"); summary != nil {
+			return append(dst, summary...)
+		}
+		return append(dst, `[]`...)
 	}
-	return append(append(append(dst, `],"encrypted_content":`...), sealed...), "},"...), nil
+	if text == "" {
+		return append(dst, `[]`...)
+	}
+	for i, part := range split(text, pick(extra, "parts")) {
+		open := `,{"type":"summary_text","text":`
+		if i == 0 {
+			open = `[{"type":"summary_text","text":`
+		}
+		dst = append(wirejson.AppendString(append(dst, open...), part), '}')
+	}
+	return append(dst, ']')
 }
 
 func appendCall(dst []byte, req provider.Request, it reducer.Item, id string, own bool) ([]byte, error) {

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 
 	"github.com/basisagent/basis/provider/internal/wirejson"
@@ -152,10 +153,12 @@ func partItem(raw []byte, of wirejson.Members) reducer.Item {
 func isRefusal(extra []byte) bool { return bytes.Contains(extra, []byte(`"part":"refusal"`)) }
 
 // reasoningItem keeps the readable words, and beside them what only the vendor
-// reads. Words that came as raw reasoning and not as a summary say so.
+// reads. Words that came as raw reasoning and not as a summary say so, and a
+// summary in several parts says how long each is: it goes back as it came.
 func reasoningItem(raw []byte) reducer.Item {
 	var rest wirejson.Members
 	var summary, content []string
+	var summaryRaw []byte
 	texts := func(c *wirejson.Cursor) (all []string) {
 		c.Array(func() {
 			c.Object(func(key []byte) {
@@ -171,7 +174,9 @@ func reasoningItem(raw []byte) reducer.Item {
 		switch name := string(key); name {
 		case "type":
 		case "summary":
-			summary = texts(&c)
+			summaryRaw = c.Raw()
+			s := wirejson.NewCursor(summaryRaw)
+			summary = texts(&s)
 		case "content":
 			content = texts(&c)
 		default:
@@ -179,11 +184,47 @@ func reasoningItem(raw []byte) reducer.Item {
 		}
 	})
 	words := summary
-	if len(content) > 0 {
+	switch {
+	case len(content) > 0:
 		words = content
 		rest.Set("field", []byte(`"content"`))
+		if len(summary) > 0 {
+			rest.Set("summary", summaryRaw)
+		}
+	case len(summary) > 1:
+		rest.Set("parts", lengths(summary))
 	}
 	return reducer.Item{Type: reducer.ItemReasoning, Text: reducer.T(strings.Join(words, "")), Extra: rest.Object()}
+}
+
+// lengths are those of texts in bytes, as a JSON array.
+func lengths(texts []string) []byte {
+	out := []byte{'['}
+	for i, t := range texts {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = strconv.AppendInt(out, int64(len(t)), 10)
+	}
+	return append(out, ']')
+}
+
+// split takes a text apart at the lengths of its parts; one that doesn't fit
+// them is whole.
+func split(text string, lengths []byte) []string {
+	var parts []string
+	rest := text
+	c := wirejson.NewCursor(lengths)
+	c.Array(func() {
+		n, ok := c.Int()
+		if ok && n >= 0 && n <= int64(len(rest)) {
+			parts, rest = append(parts, rest[:n]), rest[n:]
+		}
+	})
+	if c.End() != nil || rest != "" || len(parts) == 0 {
+		return []string{text}
+	}
+	return parts
 }
 
 // callItem keeps a call: a function's arguments as their text, any other input
