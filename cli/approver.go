@@ -63,7 +63,7 @@ func subject(a basis.Approval) string {
 		if json.Unmarshal(raw, &m) != nil {
 			continue
 		}
-		for _, name := range []string{"body", "command", "path", "file_path", "filePath"} {
+		for _, name := range []string{"body", "command", "path", "file_path", "filePath", "input"} {
 			var s string
 			if json.Unmarshal(m[name], &s) == nil && s != "" {
 				return s
