@@ -94,7 +94,7 @@ func (a *app) finish(err error) int {
 		a.con.print(string(failureJSON(ce, r)))
 		return r.exit
 	}
-	a.con.say("basis: " + printable(r.what))
+	a.con.say("basis: " + flat(r.what))
 	a.con.say("next: " + r.next)
 	return r.exit
 }

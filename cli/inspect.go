@@ -240,7 +240,7 @@ func (a *app) told(v audit) {
 		return
 	}
 	for _, f := range v.Findings {
-		a.con.say("basis: " + printable(f))
+		a.con.say("basis: " + flat(f))
 	}
 	a.con.say("next: use `basis replay " + v.Task + "` to read what is good; nothing was changed")
 }

@@ -134,7 +134,7 @@ func (a *app) run(ctx context.Context, h *basis.Home, r request, ref *basis.Ref)
 func (a *app) drive(v *view, timeout time.Duration) basis.Drive {
 	d := basis.Drive{
 		Sink: v.update, Timeout: timeout,
-		Warn: func(line string) { a.con.say("basis: " + printable(line)) },
+		Warn: func(line string) { a.con.say("basis: " + flat(line)) },
 	}
 	if is(a.env.StdinTTY) {
 		d.Approver = &approver{env: a.env, con: a.con}

@@ -77,7 +77,7 @@ func (a *app) outcome(h *basis.Home, v *view, out basis.Outcome, err error, time
 	switch {
 	case out.State.Ended():
 		if err != nil { // the work is done and on disk; only the leaving went wrong
-			a.con.say("basis: " + printable(err.Error()))
+			a.con.say("basis: " + flat(err.Error()))
 		}
 		return a.ended(v, out.Ref, h.Terminal(out))
 	case err == nil:
@@ -122,7 +122,7 @@ func (a *app) verdict(v *view, t projections.Terminal) {
 			a.con.say("basis: stopped by " + t.StoppedBy)
 		}
 	case reducer.StateFailed:
-		a.con.say("basis: task failed: " + printable(t.Error))
+		a.con.say("basis: task failed: " + flat(t.Error))
 	case reducer.StateCancelled:
 		a.con.say("basis: task was cancelled")
 	default:
