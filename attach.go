@@ -71,7 +71,9 @@ func (h *Home) attach(ref Ref, build func(*journal.Writer) (Performer, bool)) (*
 		return nil, err
 	}
 	a := &attachment{run: r, ref: ref, writer: w, conversation: conversation, about: f.about}
-	a.adopt(w, f)
+	if err := a.adopt(w, f); err != nil {
+		return nil, errors.Join(err, a.release())
+	}
 	for _, recorded := range f.taken {
 		recorded()
 	}
@@ -83,13 +85,17 @@ func (h *Home) attach(ref Ref, build func(*journal.Writer) (Performer, bool)) (*
 }
 
 // adopt takes over the state that the attach recorded.
-func (a *attachment) adopt(w *journal.Writer, f *fold) {
-	seq := w.Head().Seq - uint64(len(f.events))
-	for i, e := range f.events {
-		a.first = append(a.first, reducer.Entry{Seq: seq + uint64(i) + 1, Time: a.run.now(), Event: e})
-	}
+func (a *attachment) adopt(w *journal.Writer, f *fold) error {
 	a.run.state = f.state
 	a.run.store = &fileStore{dir: w.Dir(), w: w}
+	for _, rec := range w.First() {
+		e, err := projections.Entry(rec)
+		if err != nil {
+			return err
+		}
+		a.first = append(a.first, e)
+	}
+	return nil
 }
 
 // resume folds the records and gathers the attach commit: the attach, what the
@@ -161,7 +167,9 @@ func (h *Home) begin(spec Spec, build func(*journal.Writer) (Performer, bool)) (
 	}
 	a := &attachment{run: r, ref: m.ref, writer: w, conversation: m.conversation,
 		about: projections.About{Prompt: projections.PartsText(m.created.Prompt), Created: h.o.Now()}}
-	a.adopt(w, f)
+	if err := a.adopt(w, f); err != nil {
+		return nil, errors.Join(err, a.release())
+	}
 	r.performer, r.askable = build(w)
 	return a, nil
 }

@@ -108,7 +108,7 @@ func (l *live) take(u Update) {
 		return
 	}
 	p := u.Progress
-	if n := len(l.pending); n > 0 && p.Kind != reducer.ProgressVoid && follows(l.pending[n-1].Progress, p) {
+	if n := len(l.pending); n > 0 && streams(p) && follows(l.pending[n-1].Progress, p) {
 		l.pending[n-1].more = append(l.pending[n-1].more, p.Text...)
 		l.bytes += len(p.Text)
 		return

@@ -217,6 +217,9 @@ func (h *Home) create(m minted, events ...reducer.Event) (*journal.Writer, error
 	}
 	if err != nil {
 		_ = os.RemoveAll(tmp) // an agent that is not visible has never been
+		if w != nil {
+			err = errors.Join(err, w.Close())
+		}
 		return nil, fmt.Errorf("create task: %w", err)
 	}
 	return w, nil

@@ -113,6 +113,9 @@ func (s *spoolDir) sweep() ([]arrival, error) {
 	for _, f := range files {
 		path := filepath.Join(s.inbox(), f.name)
 		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read the inbox: %w", err)
 		}
@@ -162,7 +165,7 @@ func (s *spoolDir) drop(id, kind string, body any) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.inbox(), 0o700); err != nil {
+	if err := makePrivate(s.inbox()); err != nil {
 		return err
 	}
 	return projections.Replace(filepath.Join(s.inbox(), fmt.Sprintf("%06d-%s.%s", ordinal, id, kind)), data, true)
@@ -178,11 +181,24 @@ func (s *spoolDir) watch(ctx context.Context, found func()) {
 	for {
 		select {
 		case <-tick.C:
-			if entries, err := os.ReadDir(s.inbox()); err == nil && len(entries) > 0 {
+			if s.waiting() {
 				found()
 			}
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// waiting reports whether there is something that looks like a dropped file. It
+// runs beside the loop, so it asks nothing of what was recorded.
+func (s *spoolDir) waiting() bool {
+	entries, err := os.ReadDir(s.inbox())
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		_, ok := parseSpooled(e.Name())
+		return ok
+	})
 }

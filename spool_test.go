@@ -61,20 +61,6 @@ func TestSpool(t *testing.T) {
 	}
 }
 
-// A file that can't be read just now is an error and not a message that never was.
-func TestSpoolThatCannotBeRead(t *testing.T) {
-	s := newSpoolDir(t.TempDir())
-	if err := os.MkdirAll(filepath.Join(s.inbox(), "000001-"+id("1")+".message"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if all, err := s.sweep(); err == nil {
-		t.Errorf("sweep = %v, want an error", all)
-	}
-	if left := files(t, s.inbox()); len(left) != 1 || strings.Contains(left[0], "bad") {
-		t.Errorf("left = %q, want it untouched", left)
-	}
-}
-
 // TASK-90, TASK-91: while a sender holds the inbox's lock the run can't close it.
 // A message that was dropped by then has its turn; a cancel turns the end into a
 // cancelled one.

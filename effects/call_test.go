@@ -102,18 +102,18 @@ func (s shower) Preview(in json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(`{"body":` + string(in) + `}`), nil
 }
 
-// asked keeps the question it was asked.
-type asked struct{ Approval }
+// questioned keeps the question it was asked.
+type questioned struct{ Approval }
 
-func (a *asked) Review(_ context.Context, q Approval) (Verdict, error) {
+func (a *questioned) Review(_ context.Context, q Approval) (Verdict, error) {
 	a.Approval = q
 	return Verdict{}, nil
 }
 
 // CLI-70: a preview that is too long for the journal is made again for whoever
-// is asked, so that the end of a long command is not hidden from them.
+// is questioned, so that the end of a long command is not hidden from them.
 func TestAskShowsLongPreviews(t *testing.T) {
-	out, question := &shelf{}, &asked{}
+	out, question := &shelf{}, &questioned{}
 	tool := shower{speaker{name: "t"}}
 	p := NewPerformer(Options{Blobs: out, Approver: question, Open: func(context.Context, reducer.State) (Workspace, error) {
 		return Workspace{Tools: []Tool{tool}}, nil
