@@ -306,3 +306,27 @@ func TestNothingFollowsTheEnd(t *testing.T) {
 		t.Errorf("the spool holds %v, %v, want the late message undelivered", files, err)
 	}
 }
+
+// What a killed run left half done goes with the next wait, also where the
+// task has ended and nobody attaches any more.
+func TestLeftoversGo(t *testing.T) {
+	h, spec := demoHome(t)
+	ref, err := h.Spawn(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := h.agentDir(ref)
+	for _, when := range []string{"before the task is driven", "after its end"} {
+		for _, name := range []string{".tmp-1", ".tmp-live-1", liveName} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := h.Wait(t.Context(), ref, Drive{}); err != nil {
+			t.Fatal(err)
+		}
+		if left := leftovers(dir); len(left) > 0 {
+			t.Errorf("%s: a wait leaves %v, want nothing", when, left)
+		}
+	}
+}
