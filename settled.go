@@ -55,11 +55,13 @@ func (h *Home) settled(ref Ref, all history) Outcome {
 }
 
 // mend writes the copies that a kill has kept from being written, or that
-// somebody has removed. They are copies: that they can't be written is no failure.
+// somebody has removed, and takes away what it left half done. They are copies:
+// that they can't be written is no failure.
 func (h *Home) mend(ref Ref, all history) {
 	dir := h.agentDir(ref)
 	meta, terminal := missing(dir, projections.MetaFile), missing(dir, projections.TerminalFile)
-	if !meta && !terminal {
+	left := leftovers(dir)
+	if !meta && !terminal && len(left) == 0 {
 		return
 	}
 	l, err := lockFile(filepath.Join(dir, journal.LockFile))
@@ -67,6 +69,9 @@ func (h *Home) mend(ref Ref, all history) {
 		return
 	}
 	defer l.release()
+	for _, path := range left {
+		_ = os.Remove(path)
+	}
 	if meta {
 		_ = projections.WriteMeta(dir, ref.String(), all.about, all.state)
 	}
@@ -80,4 +85,15 @@ func (h *Home) mend(ref Ref, all history) {
 func missing(dir, name string) bool {
 	_, err := os.Stat(filepath.Join(dir, name))
 	return err != nil
+}
+
+// leftovers are the files of an agent's directory that a run takes away at its
+// end, and that are still there because it was killed. Whoever removes them
+// holds the agent's lock.
+func leftovers(dir string) []string {
+	left, _ := filepath.Glob(filepath.Join(dir, projections.TemporaryPrefix+"*"))
+	if !missing(dir, liveName) {
+		left = append(left, filepath.Join(dir, liveName))
+	}
+	return left
 }

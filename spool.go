@@ -77,7 +77,9 @@ func parseSpooled(name string) (spooled, bool) {
 	return spooled{name: name, ordinal: n, id: id, kind: kind}, true
 }
 
-// list is what is spooled, cancels first, then by ordinal.
+// list is what is spooled, cancels first, then by ordinal. Whoever drops
+// something drops a file: anything else under such a name is left alone, since
+// opening it could wait for ever.
 func (s *spoolDir) list() ([]spooled, error) {
 	entries, err := os.ReadDir(s.inbox())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +90,7 @@ func (s *spoolDir) list() ([]spooled, error) {
 	}
 	var files []spooled
 	for _, e := range entries {
-		if f, ok := parseSpooled(e.Name()); ok && !s.done[f.name] {
+		if f, ok := parseSpooled(e.Name()); ok && e.Type().IsRegular() && !s.done[f.name] {
 			files = append(files, f)
 		}
 	}
@@ -147,8 +149,19 @@ func decodeSpooled(data []byte, f spooled) (reducer.Event, error) {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return nil, err
 	}
+	if len(e.Parts) == 0 || slices.ContainsFunc(e.Parts, nothing) {
+		return nil, errors.New("a message that says nothing")
+	}
 	e.Message, e.From = f.id, "inbox"
 	return e, nil
+}
+
+// nothing reports whether a part holds neither words nor the name of anything.
+func nothing(p reducer.Part) bool {
+	if p.Type == reducer.PartImage {
+		return p.Image.Digest == ""
+	}
+	return p.Type != reducer.PartText || p.Text.IsZero()
 }
 
 // drop puts one file into the spool. The caller holds the lock.
