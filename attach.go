@@ -165,8 +165,10 @@ func (h *Home) begin(spec Spec, build func(*journal.Writer) (Performer, bool)) (
 		m.abandon()
 		return nil, err
 	}
-	a := &attachment{run: r, ref: m.ref, writer: w, conversation: m.conversation,
-		about: projections.About{Prompt: projections.PartsText(m.created.Prompt), Created: h.o.Now()}}
+	a := &attachment{
+		run: r, ref: m.ref, writer: w, conversation: m.conversation,
+		about: projections.About{Prompt: projections.PartsText(m.created.Prompt), Created: h.o.Now()},
+	}
 	if err := a.adopt(w, f); err != nil {
 		return nil, errors.Join(err, a.release())
 	}
