@@ -31,7 +31,7 @@ type attachment struct {
 	writer       *journal.Writer
 	conversation *fileLock
 	first        []reducer.Entry // what the attach recorded
-	born         time.Time       // when the agent was made
+	about        projections.About
 	warnings     []string
 }
 
@@ -52,7 +52,12 @@ func (h *Home) attach(ref Ref, build func(*journal.Writer) (Performer, bool)) (*
 		return nil, err
 	}
 	r := newRun(newSpoolDir(dir), h.o.Now)
-	f := &fold{r: r}
+	base, err := strictBase(dir)
+	if err != nil {
+		conversation.release()
+		return nil, &TaskError{Ref: ref, Err: err}
+	}
+	f := &fold{r: r, state: base}
 	o := h.journalOptions(ref.ID)
 	o.Anchors = anchors(dir)
 	w, rec, err := journal.Open(dir, o, func(rec journal.Recovery) ([]journal.Draft, error) {
@@ -65,8 +70,10 @@ func (h *Home) attach(ref Ref, build func(*journal.Writer) (Performer, bool)) (*
 		}
 		return nil, err
 	}
-	a := &attachment{run: r, ref: ref, writer: w, conversation: conversation, born: f.born}
-	a.adopt(w, f)
+	a := &attachment{run: r, ref: ref, writer: w, conversation: conversation, about: f.about}
+	if err := a.adopt(w, f); err != nil {
+		return nil, errors.Join(err, a.release())
+	}
 	for _, recorded := range f.taken {
 		recorded()
 	}
@@ -78,13 +85,17 @@ func (h *Home) attach(ref Ref, build func(*journal.Writer) (Performer, bool)) (*
 }
 
 // adopt takes over the state that the attach recorded.
-func (a *attachment) adopt(w *journal.Writer, f *fold) {
-	seq := w.Head().Seq - uint64(len(f.events))
-	for i, e := range f.events {
-		a.first = append(a.first, reducer.Entry{Seq: seq + uint64(i) + 1, Time: a.run.now(), Event: e})
-	}
+func (a *attachment) adopt(w *journal.Writer, f *fold) error {
 	a.run.state = f.state
 	a.run.store = &fileStore{dir: w.Dir(), w: w}
+	for _, rec := range w.First() {
+		e, err := projections.Entry(rec)
+		if err != nil {
+			return err
+		}
+		a.first = append(a.first, e)
+	}
+	return nil
 }
 
 // resume folds the records and gathers the attach commit: the attach, what the
@@ -110,7 +121,7 @@ func (f *fold) replay(rec journal.Recovery) error {
 		}
 		all.add(e)
 	}
-	f.state, f.born = all.state, all.at.Created
+	f.state, f.about = all.state, all.about
 	switch {
 	case f.state.Ended():
 		return &endedError{all}
@@ -146,7 +157,7 @@ func (h *Home) begin(spec Spec, build func(*journal.Writer) (Performer, bool)) (
 		return nil, err
 	}
 	r := newRun(newSpoolDir(h.agentDir(m.ref)), h.o.Now)
-	f := &fold{r: r}
+	f := &fold{r: r, state: m.base}
 	f.record(m.created, attached(2))
 	f.decide()
 	w, err := h.create(m, f.events...)
@@ -154,8 +165,13 @@ func (h *Home) begin(spec Spec, build func(*journal.Writer) (Performer, bool)) (
 		m.abandon()
 		return nil, err
 	}
-	a := &attachment{run: r, ref: m.ref, writer: w, conversation: m.conversation, born: h.o.Now()}
-	a.adopt(w, f)
+	a := &attachment{
+		run: r, ref: m.ref, writer: w, conversation: m.conversation,
+		about: projections.About{Prompt: projections.PartsText(m.created.Prompt), Created: h.o.Now()},
+	}
+	if err := a.adopt(w, f); err != nil {
+		return nil, errors.Join(err, a.release())
+	}
 	r.performer, r.askable = build(w)
 	return a, nil
 }

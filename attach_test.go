@@ -175,6 +175,31 @@ func TestSpoolOrder(t *testing.T) {
 	}
 }
 
+// What nobody can have dropped neither stops a run nor holds it up: it is no
+// file, or says nothing.
+func TestSpoolRefusesWhatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	s := newSpoolDir(dir)
+	if err := s.drop(strings.Repeat("0", 31)+"1", spoolMessage, message("first")); err != nil {
+		t.Fatal(err)
+	}
+	for i, body := range []string{"null", "{}", "[]", `{"parts":[{"type":"image"}]}`, `{"parts":[{"type":"text"}]}`, `{"parts":[{"type":"sound"}]}`} {
+		name := fmt.Sprintf("%06d-%s.message", i+2, strings.Repeat("0", 32))
+		if err := os.WriteFile(filepath.Join(dir, "inbox", name), []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "inbox", "000008-"+strings.Repeat("0", 32)+".cancel"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere", filepath.Join(dir, "inbox", "000009-"+strings.Repeat("0", 32)+".cancel")); err != nil {
+		t.Logf("no symbolic links here: %v", err)
+	}
+	if ids, _ := swept(t, s); !slices.Equal(ids, []string{"1 first"}) {
+		t.Errorf("sweep = %q, want only what was dropped", ids)
+	}
+}
+
 // JRN-38, JRN-108: a message whose file could not be removed is not recorded a
 // second time by whoever attaches next.
 func TestMessageIsTakenOnce(t *testing.T) {
@@ -279,5 +304,29 @@ func TestNothingFollowsTheEnd(t *testing.T) {
 	}
 	if files, err := s.list(); err != nil || len(files) != 1 {
 		t.Errorf("the spool holds %v, %v, want the late message undelivered", files, err)
+	}
+}
+
+// What a killed run left half done goes with the next wait, also where the
+// task has ended and nobody attaches any more.
+func TestLeftoversGo(t *testing.T) {
+	h, spec := demoHome(t)
+	ref, err := h.Spawn(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := h.agentDir(ref)
+	for _, when := range []string{"before the task is driven", "after its end"} {
+		for _, name := range []string{".tmp-1", ".tmp-live-1", liveName} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := h.Wait(t.Context(), ref, Drive{}); err != nil {
+			t.Fatal(err)
+		}
+		if left := leftovers(dir); len(left) > 0 {
+			t.Errorf("%s: a wait leaves %v, want nothing", when, left)
+		}
 	}
 }

@@ -1,18 +1,24 @@
 package basis
 
 import (
+	"errors"
+	"path/filepath"
+
 	"github.com/basisagent/basis/journal"
 	"github.com/basisagent/basis/reducer"
 )
 
-// blobs keeps an agent's long texts in its directory.
-type blobs struct{ j journal.Blobs }
+// blobs keeps an agent's long texts in its directory. What a continuation took
+// over may name texts that the agents before it keep.
+type blobs struct{ dir string }
 
-func (h *Home) blobs(ref Ref) blobs { return blobs{journal.OpenBlobs(h.agentDir(ref), nil)} }
+func (h *Home) blobs(ref Ref) blobs { return blobs{h.agentDir(ref)} }
+
+func (b blobs) own() journal.Blobs { return journal.OpenBlobs(b.dir, nil) }
 
 // Put stores data and returns its reference, durable before it returns.
 func (b blobs) Put(data []byte, media string) (reducer.Ref, error) {
-	r, err := b.j.Put(data, media)
+	r, err := b.own().Put(data, media)
 	if err != nil {
 		return reducer.Ref{}, err
 	}
@@ -20,13 +26,41 @@ func (b blobs) Put(data []byte, media string) (reducer.Ref, error) {
 }
 
 // Get reads what a reference names and checks it against its digest.
-func (b blobs) Get(ref reducer.Ref) ([]byte, error) { return b.j.Get(ref.Digest) }
+func (b blobs) Get(ref reducer.Ref) ([]byte, error) {
+	return first(b, func(j journal.Blobs) ([]byte, error) { return j.Get(ref.Digest) })
+}
 
 // Path is where a person or a tool finds it, "" if it is nowhere.
 func (b blobs) Path(ref reducer.Ref) string {
-	path, err := b.j.Path(ref.Digest)
+	path, err := first(b, func(j journal.Blobs) (string, error) { return j.Path(ref.Digest) })
 	if err != nil {
 		return ""
 	}
 	return path
+}
+
+// first asks the agent's own blobs, and those of the agents before it for what
+// is not there.
+func first[T any](b blobs, ask func(journal.Blobs) (T, error)) (T, error) {
+	got, err := ask(b.own())
+	if !errors.Is(err, journal.ErrNoBlob) {
+		return got, err
+	}
+	line, _ := lineage(b.dir) // what can't be read has no blobs either
+	for _, a := range line {
+		if older, e := ask(journal.OpenBlobs(sibling(b.dir, a.Agent), nil)); !errors.Is(e, journal.ErrNoBlob) {
+			return older, e
+		}
+	}
+	return got, err
+}
+
+// roots are the directories that hold blobs which the transcript may name.
+func (b blobs) roots() []string {
+	dirs := []string{filepath.Join(b.dir, journal.BlobDir)}
+	line, _ := lineage(b.dir)
+	for _, a := range line {
+		dirs = append(dirs, filepath.Join(sibling(b.dir, a.Agent), journal.BlobDir))
+	}
+	return dirs
 }

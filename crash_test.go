@@ -155,6 +155,7 @@ func (yes) Review(context.Context, effects.Approval) (effects.Verdict, error) {
 
 // life is one agent over all its attaches.
 type life struct {
+	run   *run // of the newest attach
 	t     *testing.T
 	disk  *disk
 	marks *marks
@@ -255,6 +256,7 @@ func (l *life) performer() *effects.Performer {
 func (l *life) attach(ctx context.Context) error {
 	r := newRun(l.inbox, time.Now)
 	r.performer, r.askable, r.store = l.performer(), true, l.disk
+	l.run = r
 	f := &fold{r: r}
 	for e := range l.disk.read() {
 		f.state = reducer.Apply(f.state, e.Event)

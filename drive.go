@@ -60,6 +60,7 @@ func (h *Home) Wait(ctx context.Context, ref Ref, d Drive) (Outcome, error) {
 		return Outcome{Ref: ref}, err
 	}
 	var timeout <-chan time.Time
+	end := time.Now().Add(d.Timeout)
 	if d.Timeout > 0 {
 		t := time.NewTimer(d.Timeout)
 		defer t.Stop()
@@ -68,6 +69,9 @@ func (h *Home) Wait(ctx context.Context, ref Ref, d Drive) (Outcome, error) {
 	for {
 		a, err := h.attach(ref, h.performer(d))
 		if err == nil {
+			if d.Timeout > 0 {
+				d.Timeout = max(time.Until(end), 1) // what the watching has left of it
+			}
 			return h.finish(ctx, a, d)
 		}
 		if all, ended := h.endOf(ref, err); ended {
@@ -172,8 +176,9 @@ func (h *Home) keepMeta(a *attachment, u Update) {
 }
 
 func (h *Home) writeMeta(a *attachment) error {
-	at := projections.MetaTimes{Created: a.born, Updated: h.o.Now()}
-	return projections.WriteMeta(a.writer.Dir(), a.ref.String(), at, a.run.state)
+	about := a.about
+	about.Updated = h.o.Now()
+	return projections.WriteMeta(a.writer.Dir(), a.ref.String(), about, a.run.state)
 }
 
 func (d Drive) warn(line string) {

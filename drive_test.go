@@ -34,7 +34,11 @@ func sound(t testing.TB, h *Home, ref Ref) reducer.State {
 	if rep, err := h.Check(ref); err != nil || rep.Err() != nil {
 		t.Errorf("Check = %v, %v, want nothing found", rep.Err(), err)
 	}
-	r, err := replay.Verify(reducer.State{}, h.Entries(t.Context(), ref))
+	base, err := h.Base(ref)
+	if err != nil {
+		t.Errorf("Base = %v, want what the history begins with", err)
+	}
+	r, err := replay.Verify(base, h.Entries(t.Context(), ref))
 	if err != nil {
 		t.Errorf("Verify = %v, want a history that explains itself", err)
 	}

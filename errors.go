@@ -51,6 +51,14 @@ func (e *TaskError) Error() string { return fmt.Sprintf("task %s: %v", e.Ref, e.
 
 func (e *TaskError) Unwrap() error { return e.Err }
 
+// RewoundError says that a repair has cut off records that a reader was given
+// already. They were never acknowledged: begin the reading anew.
+type RewoundError struct{ To uint64 }
+
+func (e *RewoundError) Error() string {
+	return fmt.Sprintf("the journal was repaired while it was read: what came after record %d was never acknowledged; begin anew", e.To)
+}
+
 // NewerError says that a journal was written under rules that this program
 // does not know, so it must not go on with it. Reading is fine.
 type NewerError struct {

@@ -19,7 +19,8 @@ func followDir(ctx context.Context, dir string, after uint64) iter.Seq2[reducer.
 				return
 			}
 			if c.Rewound {
-				continue
+				yield(reducer.Entry{}, &RewoundError{To: c.To.Seq})
+				return
 			}
 			e, err := projections.ReadableEntry(c.Record)
 			if !yield(e, err) || err != nil {

@@ -31,3 +31,20 @@ func gone(t *testing.T, path string) {
 		}
 	}
 }
+
+// openFiles names what this process has open.
+func openFiles(t *testing.T) string {
+	t.Helper()
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names strings.Builder
+	for _, fd := range fds {
+		name, err := os.Readlink("/proc/self/fd/" + fd.Name())
+		if err == nil {
+			names.WriteString(name + "\n")
+		}
+	}
+	return names.String()
+}

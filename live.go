@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/basisagent/basis/projections"
 	"github.com/basisagent/basis/reducer"
 )
 
@@ -55,7 +56,9 @@ type live struct {
 
 func newLive(dir string) *live {
 	l := &live{in: make(chan Update, 256), path: filepath.Join(dir, liveName)}
-	l.remove() // of a process that was killed
+	for _, path := range leftovers(dir) {
+		_ = os.Remove(path) // of a process that was killed
+	}
 	l.done.Go(l.run)
 	return l
 }
@@ -108,7 +111,7 @@ func (l *live) take(u Update) {
 		return
 	}
 	p := u.Progress
-	if n := len(l.pending); n > 0 && p.Kind != reducer.ProgressVoid && follows(l.pending[n-1].Progress, p) {
+	if n := len(l.pending); n > 0 && streams(p) && follows(l.pending[n-1].Progress, p) {
 		l.pending[n-1].more = append(l.pending[n-1].more, p.Text...)
 		l.bytes += len(p.Text)
 		return
@@ -122,7 +125,7 @@ func (l *live) take(u Update) {
 func (l *live) renew() {
 	l.shut()
 	l.n, l.size = 0, 0
-	f, err := os.CreateTemp(filepath.Dir(l.path), ".tmp-live-*")
+	f, err := os.CreateTemp(filepath.Dir(l.path), projections.TemporaryPrefix+"live-*")
 	if err != nil {
 		return
 	}

@@ -40,6 +40,7 @@ type Spec struct {
 	Deadline  time.Duration // 0 is DefaultDeadline
 	Parent    Ref           // the task that asks for it, if one does
 	Detached  bool          // it belongs to nobody
+	Continue  bool          // go on with the conversation last worked in here
 }
 
 // check finds what is wrong with a spec before anything is touched.
@@ -77,6 +78,7 @@ type minted struct {
 	ref          Ref
 	created      reducer.AgentCreated
 	conversation *fileLock
+	base         reducer.State // what it begins with
 }
 
 // mint checks everything that can be checked and takes the conversation's lock.
@@ -109,7 +111,7 @@ func (h *Home) mint(spec Spec) (minted, error) {
 		Detached: spec.Detached,
 		Options:  spec.Options, Bounds: spec.Bounds, DeadlineMS: deadline,
 	}
-	if m.conversation, err = lockFile(h.conversationLock(key, m.ref.ID)); err != nil {
+	if err := h.converse(&m, spec); err != nil {
 		return minted{}, err
 	}
 	if m.created.Prompt, err = h.keepPrompt(m.ref, spec.Prompt, images); err != nil {
@@ -119,10 +121,28 @@ func (h *Home) mint(spec Spec) (minted, error) {
 	return m, nil
 }
 
-// abandon takes back what a mint that failed has left. The lock may be removed
-// because nobody else knows the id.
+// converse gives the task its conversation, a new one or the one to go on with,
+// and takes the conversation's lock.
+func (h *Home) converse(m *minted, spec Spec) (err error) {
+	if !spec.Continue {
+		m.conversation, err = lockFile(h.conversationLock(m.ref.Key, m.ref.ID))
+		return err
+	}
+	last, err := h.lastEnd(m.created.Workspace)
+	if err != nil {
+		return err
+	}
+	m.conversation, m.base = last.lock, last.state
+	m.created.Conversation, m.created.Continues = last.conversation, last.from
+	return nil
+}
+
+// abandon takes back what a mint that failed has left. The lock of a new
+// conversation may be removed because nobody else knows the id.
 func (m minted) abandon() {
-	_ = os.Remove(m.conversation.l.Path())
+	if m.created.Conversation == m.ref.ID {
+		_ = os.Remove(m.conversation.l.Path())
+	}
 	m.conversation.release()
 }
 
@@ -197,6 +217,9 @@ func (h *Home) create(m minted, events ...reducer.Event) (*journal.Writer, error
 	}
 	if err != nil {
 		_ = os.RemoveAll(tmp) // an agent that is not visible has never been
+		if w != nil {
+			err = errors.Join(err, w.Close())
+		}
 		return nil, fmt.Errorf("create task: %w", err)
 	}
 	return w, nil
@@ -221,7 +244,7 @@ func (h *Home) keepPrompt(r Ref, prompt string, images []image) ([]reducer.Part,
 	parts, err := keepImages(tmp, images)
 	if err == nil && len(prompt) > reducer.InlineLimit {
 		part.Text = reducer.Text{}
-		part.Text.Blob, err = blobs{journal.OpenBlobs(tmp, nil)}.Put([]byte(prompt), "text/plain")
+		part.Text.Blob, err = blobs{tmp}.Put([]byte(prompt), "text/plain")
 	}
 	if err != nil {
 		_ = os.RemoveAll(tmp)
@@ -247,7 +270,10 @@ func (h *Home) sweepTemporary(key string) {
 
 // State folds a task's journal as it stands. It takes no lock.
 func (h *Home) State(r Ref) (reducer.State, error) {
-	var s reducer.State
+	s, err := h.Base(r)
+	if err != nil {
+		return s, err
+	}
 	for e, err := range h.Entries(context.Background(), r) {
 		if err != nil {
 			return s, err
@@ -257,17 +283,13 @@ func (h *Home) State(r Ref) (reducer.State, error) {
 	return s, nil
 }
 
-// created is what the task was made for: the first thing its journal says.
+// created is what the task was made for.
 func (h *Home) created(r Ref) (reducer.AgentCreated, error) {
-	for e, err := range h.Entries(context.Background(), r) {
-		if err != nil {
-			return reducer.AgentCreated{}, err
-		}
-		if c, ok := e.Event.(reducer.AgentCreated); ok {
-			return c, nil
-		}
+	c, err := createdIn(h.agentDir(r))
+	if err != nil {
+		return c, &TaskError{Ref: r, Err: err}
 	}
-	return reducer.AgentCreated{}, &TaskError{Ref: r, Err: errors.New("its journal does not say what it is for")}
+	return c, nil
 }
 
 // exists reports whether the agent's directory is there.

@@ -208,3 +208,28 @@ func TestLongPrompt(t *testing.T) {
 		t.Errorf("Check = %v, %v, want nothing found", rep.Err(), err)
 	}
 }
+
+// JRN-50: a task whose directory can't be made visible is no task, and nothing
+// of it stays open or locked.
+func TestPublishFails(t *testing.T) {
+	h, ws := newHome(t, nil), newWorkspace(t)
+	h.o.NewID = func() string { return id("7") }
+	spec := Spec{Workspace: ws, Prompt: "hi", Options: reducer.Options{Provider: "demo"}}
+	if _, err := h.Spawn(spec); err != nil {
+		t.Fatal(err)
+	}
+	before := files(t, h.Dir())
+	for range 3 {
+		if _, err := h.Spawn(spec); err == nil {
+			t.Fatal("Spawn of an id that is there = nil, want an error")
+		}
+	}
+	after := slices.DeleteFunc(files(t, h.Dir()), func(name string) bool { return strings.HasSuffix(name, ".lock") })
+	before = slices.DeleteFunc(before, func(name string) bool { return strings.HasSuffix(name, ".lock") })
+	if !slices.Equal(after, before) {
+		t.Errorf("left = %q, want %q", after, before)
+	}
+	if open := openFiles(t); strings.Contains(open, temporaryPrefix) {
+		t.Errorf("open files = %s, want none of a task that is not there", open)
+	}
+}

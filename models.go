@@ -3,6 +3,7 @@ package basis
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/basisagent/basis/provider"
 	"github.com/basisagent/basis/provider/resolve"
@@ -12,7 +13,7 @@ import (
 // ModelInfo is one model that an endpoint offers.
 type ModelInfo = provider.ModelInfo
 
-// Listing is what an endpoint offers, in its own order.
+// Listing is what an endpoint offers, newest first as far as it says.
 type Listing struct {
 	Provider string
 	Endpoint string // fit to show
@@ -27,6 +28,7 @@ func (h *Home) Models(ctx context.Context, o reducer.Options) (Listing, error) {
 		return Listing{}, err
 	}
 	models, err := m.Models(ctx)
+	slices.SortStableFunc(models, func(a, b provider.ModelInfo) int { return b.Created.Compare(a.Created) })
 	return Listing{Provider: choice.Provider, Endpoint: provider.DisplayURL(choice.BaseURL), Models: models}, err
 }
 

@@ -26,7 +26,7 @@ func (h *Home) performer(d Drive) func(*journal.Writer) (Performer, bool) {
 		p := effects.NewPerformer(effects.Options{
 			Open:     h.openWorkspace,
 			Approver: d.Approver,
-			Blobs:    blobs{journal.OpenBlobs(w.Dir(), nil)},
+			Blobs:    blobs{w.Dir()},
 			Now:      h.o.Now,
 			Secrets:  h.secrets(),
 		})
@@ -50,7 +50,7 @@ func (h *Home) openWorkspace(ctx context.Context, s reducer.State) (effects.Work
 	}
 	set, err := tools.New(tools.Options{
 		Root:           s.Workspace,
-		ReadRoots:      []string{filepath.Join(h.agentDir(Ref{Key: WorkspaceKey(s.Workspace), ID: s.ID}), journal.BlobDir)},
+		ReadRoots:      h.blobs(Ref{Key: WorkspaceKey(s.Workspace), ID: s.ID}).roots(),
 		NoShell:        s.Options.NoShell,
 		Env:            h.commandEnv(s),
 		CommandTimeout: duration(s.Options.CommandMS),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/basisagent/basis/effects"
+	"github.com/basisagent/basis/projections"
 	"github.com/basisagent/basis/reducer"
 )
 
@@ -41,6 +42,7 @@ type run struct {
 	jobs     map[string]*job
 	workers  sync.WaitGroup
 	stop     *Stop  // set once the run lets go
+	told     bool   // ctx has ended, and was a yield
 	yielding string // the turn after which it lets go; "" is none
 }
 
@@ -124,12 +126,13 @@ func (r *run) loop(ctx context.Context) error {
 func (r *run) receive(ctx context.Context) []arrival {
 	var batch []arrival
 	done := ctx.Done()
-	if r.yielding != "" {
+	if r.told {
 		done = nil // it has said what it had to say
 	}
 	select {
 	case <-done:
 		r.stopFor(context.Cause(ctx))
+		r.told = true
 	case a := <-r.arrivals:
 		batch = append(batch, a)
 	}
@@ -259,7 +262,7 @@ func (r *run) retire(batch []arrival) error {
 // fold gathers the events of one commit and the state they lead to.
 type fold struct {
 	r       *run
-	born    time.Time // of the first record, if a journal was replayed
+	about   projections.About // if a journal was replayed
 	state   reducer.State
 	events  []reducer.Event
 	entries []reducer.Entry

@@ -15,14 +15,14 @@ import (
 type history struct {
 	state reducer.State
 	seq   uint64
-	at    projections.MetaTimes
+	about projections.About
 }
 
 func (h *history) add(e reducer.Entry) {
-	if h.seq == 0 {
-		h.at.Created = e.Time
+	if c, ok := e.Event.(reducer.AgentCreated); ok {
+		h.about.Created, h.about.Prompt = e.Time, projections.PartsText(c.Prompt)
 	}
-	h.state, h.seq, h.at.Updated = reducer.Apply(h.state, e.Event), e.Seq, e.Time
+	h.state, h.seq, h.about.Updated = reducer.Apply(h.state, e.Event), e.Seq, e.Time
 }
 
 // endOf is the history of a task that could not be attached because it has
@@ -32,6 +32,10 @@ func (h *Home) endOf(ref Ref, cause error) (all history, ended bool) {
 		return e.all, true
 	}
 	if _, damaged := errors.AsType[*CorruptError](cause); damaged {
+		return all, false
+	}
+	var err error
+	if all.state, err = h.Base(ref); err != nil {
 		return all, false
 	}
 	for e, err := range h.Entries(context.Background(), ref) {
@@ -51,11 +55,13 @@ func (h *Home) settled(ref Ref, all history) Outcome {
 }
 
 // mend writes the copies that a kill has kept from being written, or that
-// somebody has removed. They are copies: that they can't be written is no failure.
+// somebody has removed, and takes away what it left half done. They are copies:
+// that they can't be written is no failure.
 func (h *Home) mend(ref Ref, all history) {
 	dir := h.agentDir(ref)
 	meta, terminal := missing(dir, projections.MetaFile), missing(dir, projections.TerminalFile)
-	if !meta && !terminal {
+	left := leftovers(dir)
+	if !meta && !terminal && len(left) == 0 {
 		return
 	}
 	l, err := lockFile(filepath.Join(dir, journal.LockFile))
@@ -63,8 +69,11 @@ func (h *Home) mend(ref Ref, all history) {
 		return
 	}
 	defer l.release()
+	for _, path := range left {
+		_ = os.Remove(path)
+	}
 	if meta {
-		_ = projections.WriteMeta(dir, ref.String(), all.at, all.state)
+		_ = projections.WriteMeta(dir, ref.String(), all.about, all.state)
 	}
 	if rep, err := journal.Check(dir); terminal && err == nil && rep.Err() == nil && rep.Head.Seq == all.seq {
 		t := projections.TerminalOf(all.state, h.blobs(ref).Get)
@@ -76,4 +85,15 @@ func (h *Home) mend(ref Ref, all history) {
 func missing(dir, name string) bool {
 	_, err := os.Stat(filepath.Join(dir, name))
 	return err != nil
+}
+
+// leftovers are the files of an agent's directory that a run takes away at its
+// end, and that are still there because it was killed. Whoever removes them
+// holds the agent's lock.
+func leftovers(dir string) []string {
+	left, _ := filepath.Glob(filepath.Join(dir, projections.TemporaryPrefix+"*"))
+	if !missing(dir, liveName) {
+		left = append(left, filepath.Join(dir, liveName))
+	}
+	return left
 }

@@ -91,17 +91,27 @@ func follows(last, next reducer.Progress) bool {
 	return last.Kind == next.Kind && last.Call == next.Call && last.Round == next.Round
 }
 
-// enqueue merges progress with what stands last of the same kind.
+// streams reports whether pieces of such progress make one text.
+func streams(p reducer.Progress) bool {
+	return p.Kind == reducer.ProgressText || p.Kind == reducer.ProgressReasoning
+}
+
+// enqueue keeps one place for each kind of progress of a call or round since
+// the last entry: what waits for a slow sink does not grow with what streams.
 func enqueue(queue []waiting, u Update) []waiting {
-	n := len(queue)
-	if !u.Live || n == 0 || !queue[n-1].Live || !follows(queue[n-1].Progress, u.Progress) {
+	if !u.Live || u.Progress.Kind == reducer.ProgressVoid {
 		return append(queue, waiting{Update: u})
 	}
-	switch u.Progress.Kind {
-	case reducer.ProgressText, reducer.ProgressReasoning:
-		queue[n-1].more = append(queue[n-1].more, u.Progress.Text...)
-	case reducer.ProgressOutput, reducer.ProgressCall, reducer.ProgressVoid:
-		queue[n-1] = waiting{Update: u}
+	for i := len(queue) - 1; i >= 0 && queue[i].Live && queue[i].Progress.Kind != reducer.ProgressVoid; i-- {
+		switch {
+		case !follows(queue[i].Progress, u.Progress):
+		case streams(u.Progress):
+			queue[i].more = append(queue[i].more, u.Progress.Text...)
+			return queue
+		default:
+			queue[i] = waiting{Update: u}
+			return queue
+		}
 	}
-	return queue
+	return append(queue, waiting{Update: u})
 }

@@ -77,7 +77,9 @@ func parseSpooled(name string) (spooled, bool) {
 	return spooled{name: name, ordinal: n, id: id, kind: kind}, true
 }
 
-// list is what is spooled, cancels first, then by ordinal.
+// list is what is spooled, cancels first, then by ordinal. Whoever drops
+// something drops a file: anything else under such a name is left alone, since
+// opening it could wait for ever.
 func (s *spoolDir) list() ([]spooled, error) {
 	entries, err := os.ReadDir(s.inbox())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +90,7 @@ func (s *spoolDir) list() ([]spooled, error) {
 	}
 	var files []spooled
 	for _, e := range entries {
-		if f, ok := parseSpooled(e.Name()); ok && !s.done[f.name] {
+		if f, ok := parseSpooled(e.Name()); ok && e.Type().IsRegular() && !s.done[f.name] {
 			files = append(files, f)
 		}
 	}
@@ -113,6 +115,9 @@ func (s *spoolDir) sweep() ([]arrival, error) {
 	for _, f := range files {
 		path := filepath.Join(s.inbox(), f.name)
 		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read the inbox: %w", err)
 		}
@@ -144,8 +149,19 @@ func decodeSpooled(data []byte, f spooled) (reducer.Event, error) {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return nil, err
 	}
+	if len(e.Parts) == 0 || slices.ContainsFunc(e.Parts, nothing) {
+		return nil, errors.New("a message that says nothing")
+	}
 	e.Message, e.From = f.id, "inbox"
 	return e, nil
+}
+
+// nothing reports whether a part holds neither words nor the name of anything.
+func nothing(p reducer.Part) bool {
+	if p.Type == reducer.PartImage {
+		return p.Image.Digest == ""
+	}
+	return p.Type != reducer.PartText || p.Text.IsZero()
 }
 
 // drop puts one file into the spool. The caller holds the lock.
@@ -162,7 +178,7 @@ func (s *spoolDir) drop(id, kind string, body any) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.inbox(), 0o700); err != nil {
+	if err := makePrivate(s.inbox()); err != nil {
 		return err
 	}
 	return projections.Replace(filepath.Join(s.inbox(), fmt.Sprintf("%06d-%s.%s", ordinal, id, kind)), data, true)
@@ -178,11 +194,24 @@ func (s *spoolDir) watch(ctx context.Context, found func()) {
 	for {
 		select {
 		case <-tick.C:
-			if entries, err := os.ReadDir(s.inbox()); err == nil && len(entries) > 0 {
+			if s.waiting() {
 				found()
 			}
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// waiting reports whether there is something that looks like a dropped file. It
+// runs beside the loop, so it asks nothing of what was recorded.
+func (s *spoolDir) waiting() bool {
+	entries, err := os.ReadDir(s.inbox())
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		_, ok := parseSpooled(e.Name())
+		return ok
+	})
 }

@@ -148,6 +148,23 @@ func TestYield(t *testing.T) {
 	}
 }
 
+// CLI-51, TASK-68: the wait is over and a turn is still in flight: a signal
+// ends it like any other run.
+func TestSignalAfterAYield(t *testing.T) {
+	l := task(t, reducer.ApproveAlways, work(), answer("never"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	l.seen = func(records int, _ func()) {
+		if records > 6 {
+			l.run.stopFor(&Stop{Reason: "yield", Yield: true})
+			cancel(&Stop{Reason: "signal", Detail: "interrupt"})
+		}
+	}
+	err := l.attach(ctx)
+	if stop, ok := errors.AsType[*Stop](err); !ok || stop.Reason != "signal" || l.verified("signal").Ended() {
+		t.Errorf("attach = %v, want the signal's stop", err)
+	}
+}
+
 // TASK-68: who has no time at all begins no turn.
 func TestYieldBeforeATurn(t *testing.T) {
 	l := task(t, reducer.ApproveAlways, answer("never"))

@@ -36,12 +36,16 @@ func (h *Home) suspend(a *attachment, cause error) error {
 }
 
 func (h *Home) recordSuspension(ref Ref) error {
+	base, err := strictBase(h.agentDir(ref))
+	if err != nil {
+		return err
+	}
 	o := h.journalOptions(ref.ID)
 	o.MinFree = -1
 	w, _, err := journal.Open(h.agentDir(ref), o, func(rec journal.Recovery) ([]journal.Draft, error) {
 		r := newRun(nil, h.o.Now)
 		r.stop = &Stop{Reason: "disk_full"}
-		f := &fold{r: r}
+		f := &fold{r: r, state: base}
 		if err := f.replay(rec); err != nil {
 			return nil, err
 		}

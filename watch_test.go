@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -135,12 +137,14 @@ func TestLiveFile(t *testing.T) {
 	l.take(progress(reducer.ProgressReasoning, "hm"))
 	l.take(entry(7, reducer.ModelAnswered{Round: "r1"}))
 	l.take(progress(reducer.ProgressOutput, "ok"))
+	l.take(progress(reducer.ProgressOutput, "two"))
 	l.flush()
 	got := fmt.Sprintf("%+v", liveLines(t, path))
 	want := fmt.Sprintf("%+v", []liveLine{
 		{At: 6, N: 1, Progress: reducer.Progress{Kind: reducer.ProgressText, Round: "r1", Text: "alpha"}},
 		{At: 6, N: 2, Progress: reducer.Progress{Kind: reducer.ProgressReasoning, Round: "r1", Text: "hm"}},
 		{At: 7, N: 3, Progress: reducer.Progress{Kind: reducer.ProgressOutput, Round: "r1", Text: "ok"}},
+		{At: 7, N: 4, Progress: reducer.Progress{Kind: reducer.ProgressOutput, Round: "r1", Text: "two"}},
 	})
 	if got != want {
 		t.Errorf("lines = %s, want %s", got, want)
@@ -268,14 +272,15 @@ func TestStuckSink(t *testing.T) {
 	}
 }
 
-// What waits for a sink: texts are joined, of a call's output the newest stays,
-// and nothing is joined over a record.
+// What waits for a sink has one place for each text and for the newest of a
+// call's output; nothing is joined over a record, or over what voids a round.
 func TestEnqueue(t *testing.T) {
 	var queue []waiting
 	for _, u := range []Update{
 		progress(reducer.ProgressText, "a"), progress(reducer.ProgressText, "b"), entry(1, reducer.InboxClosed{}),
 		progress(reducer.ProgressText, "c"), progress(reducer.ProgressReasoning, "d"),
 		progress(reducer.ProgressOutput, "old"), progress(reducer.ProgressOutput, "new"),
+		progress(reducer.ProgressText, "e"), progress(reducer.ProgressVoid, ""), progress(reducer.ProgressText, "f"),
 	} {
 		queue = enqueue(queue, u)
 	}
@@ -284,7 +289,56 @@ func TestEnqueue(t *testing.T) {
 		u := w.update()
 		got = append(got, string(u.Progress.Kind)+u.Progress.Text)
 	}
-	if want := []string{"textab", "", "textc", "reasoningd", "outputnew"}; !slices.Equal(got, want) {
+	if want := []string{"textab", "", "textce", "reasoningd", "outputnew", "void", "textf"}; !slices.Equal(got, want) {
 		t.Errorf("enqueue = %q, want %q", got, want)
+	}
+}
+
+// JRN-78: what a repair has cut off was shown already: the reader is told, and
+// must begin anew.
+func TestFollowIsRewound(t *testing.T) {
+	s := providertest.Script(t, providertest.Text("hello"))
+	h, ws := newHome(t, nil), newWorkspace(t)
+	out, err := h.Run(limited(t), asking(s, ws, "hi"), Drive{})
+	h.ended(t, out, err)
+	cut := func(s string) string { return s[:strings.LastIndex(s[:len(s)-1], "\n")+1] }
+	edit(t, h, out.Ref, cut) // an end would end the reading
+	next, stop := iter.Pull2(h.Follow(limited(t), out.Ref, 0))
+	defer stop()
+	n := uint64(0)
+	for range h.Entries(t.Context(), out.Ref) {
+		if _, err, ok := next(); err != nil || !ok {
+			t.Fatalf("record %d: %v, %v", n+1, err, ok)
+		}
+		n++
+	}
+	edit(t, h, out.Ref, cut)
+	_, err, _ = next()
+	if e, ok := errors.AsType[*RewoundError](err); !ok || e.To != n-1 {
+		t.Errorf("Follow = %v, want it rewound to record %d", err, n-1)
+	}
+}
+
+// A sink is told what the journal has, with its numbers and times, from
+// the first record on.
+func TestSinkSeesTheJournal(t *testing.T) {
+	s := providertest.Script(t, providertest.Text("hello"))
+	h, ws := newHome(t, nil), newWorkspace(t)
+	var got []reducer.Entry
+	out, err := h.Run(limited(t), asking(s, ws, "hi"), Drive{Sink: func(u Update) {
+		if !u.Live {
+			got = append(got, u.Entry)
+		}
+	}})
+	h.ended(t, out, err)
+	var want []reducer.Entry
+	for e, err := range h.Entries(t.Context(), out.Ref) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, e)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the sink saw %d entries, want the journal's %d:\n%+v\n%+v", len(got), len(want), got, want)
 	}
 }

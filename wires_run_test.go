@@ -308,3 +308,77 @@ func TestRefusedKeyIsNowhere(t *testing.T) {
 		})
 	}
 }
+
+// PROV-19, CLI-55: a conversation that one vendor led, killed and resumed in
+// the middle, goes on with every other one in a new task. What only the first
+// understands (its signatures, its sealed reasoning, its ids) is not sent to
+// another, and nothing that is sent is refused by a strict server.
+func TestContinueOnAnotherWire(t *testing.T) {
+	for _, from := range wires() {
+		for _, to := range wires() {
+			t.Run(from.wire+" to "+to.wire, func(t *testing.T) {
+				w := newTalk(t, from)
+				ctx, cancel := context.WithCancelCause(t.Context())
+				w.asked = func(n int) {
+					if n == 3 {
+						cancel(&Stop{Reason: "signal", Detail: "interrupt"})
+					}
+				}
+				if _, err := w.home.Wait(ctx, w.ref, Drive{}); err == nil {
+					t.Error("Wait that was stopped = nil, want a *Stop")
+				}
+				w.asked = nil
+				w.finish("before")
+				old, err := w.home.State(w.ref)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.goOn(to, old)
+			})
+		}
+	}
+}
+
+// goOn continues the conversation on another wire: two rounds with parallel
+// calls, then an answer.
+func (w *talk) goOn(to onWire, old reducer.State) {
+	w.t.Helper()
+	others := map[string]string{ // another model of each vendor
+		provider.WireChat: "test-model-b", provider.WireResponses: "gpt-5.1", provider.WireMessages: "claude-sonnet-5", provider.WireGemini: "gemini-3-flash",
+	}
+	asked := 0
+	server := providertest.NewServer(w.t, providertest.Options{Wire: to.wire, Answer: func(providertest.Request) providertest.Step {
+		asked++
+		if asked == 1 {
+			return providertest.Step{Reasoning: "Anew.", Text: "Reading.", Calls: []providertest.Call{
+				{ID: "other_1", Name: "read", Args: `{"path":"./a"}`}, {ID: "other_2", Name: "read", Args: `{"path":"./b"}`},
+			}}
+		}
+		return providertest.Step{Reasoning: "Done.", Text: "Four."}
+	}})
+	w.home.o.Getenv = func(name string) string {
+		if name == to.key {
+			return to.canary()
+		}
+		return ""
+	}
+	w.home.dial = func(c provider.Choice, o resolve.Options) (resolve.Model, error) {
+		c.BaseURL = server.URL()
+		return resolve.Open(c, o)
+	}
+	out, err := w.home.Run(w.t.Context(), Spec{
+		Workspace: old.Workspace, Prompt: "go on elsewhere", Continue: true,
+		Options: reducer.Options{Provider: to.name, Model: others[to.wire], Effort: "high"},
+	}, Drive{})
+	if err != nil || out.State.End.Result.String() != "Four." {
+		w.t.Fatalf("continuation ended %+v, %v; want \"Four.\"", out.State.End, err)
+	}
+	s := sound(w.t, w.home, out.Ref)
+	if s.Turns != old.Turns+1 || s.Rounds != old.Rounds+2 || s.Transcript.Len() != old.Transcript.Len()+4 {
+		w.t.Errorf("%d turns, %d rounds, %d messages after %d, %d and %d; want the conversation to count on",
+			s.Turns, s.Rounds, s.Transcript.Len(), old.Turns, old.Rounds, old.Transcript.Len())
+	}
+	if first := server.Requests()[0].Messages(); len(first) != 19 {
+		w.t.Errorf("the first request has %d messages, want the 18 of before and the new prompt: %+v", len(first), first)
+	}
+}

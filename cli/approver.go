@@ -23,7 +23,7 @@ type approver struct {
 // Review shows what would run and reads one line. An answer for the rest of
 // the run is kept by the process that drives the task and goes with it (CLI-71).
 func (p *approver) Review(ctx context.Context, a basis.Approval) (basis.Verdict, error) {
-	tool := printable(a.Tool)
+	tool := flat(a.Tool)
 	p.con.say("\n" + tool + " wants to run")
 	if d := firstOf(a.Description); d != "" {
 		p.con.say("  " + printable(d))
@@ -63,7 +63,7 @@ func subject(a basis.Approval) string {
 		if json.Unmarshal(raw, &m) != nil {
 			continue
 		}
-		for _, name := range []string{"body", "command", "path", "file_path", "filePath"} {
+		for _, name := range []string{"body", "command", "path", "file_path", "filePath", "input"} {
 			var s string
 			if json.Unmarshal(m[name], &s) == nil && s != "" {
 				return s

@@ -41,6 +41,7 @@ func TestSubject(t *testing.T) {
 	}{
 		{`{"mode":"shell","body":"cargo test","cwd":"/w"}`, `{"input":"!cargo test"}`, "", "cargo test"},
 		{``, `{"command":"ls"}`, "", "ls"},
+		{``, `{"input":"!ls\nrm x"}`, "spawn !ls", "!ls\nrm x"},
 		{`{"path":"a.go"}`, `{"path":"a.go","content":"x"}`, "write a.go", "a.go"},
 		{``, `{"b":1,"a":2}`, "", "a, b"},
 		{``, `{"b":1}`, "a summary", "a summary"},

@@ -230,7 +230,7 @@ func (a activity) line(now time.Time, columns int) string {
 		parts = append(parts, tokens(a.tokens)+" tokens")
 	}
 	if a.doing != "" {
-		parts = append(parts, printable(a.doing))
+		parts = append(parts, flat(a.doing))
 	}
 	return cut("  "+strings.Join(parts, " · "), max(columns-2, 8))
 }
@@ -263,9 +263,20 @@ func cut(s string, n int) string {
 // of a model or of a file must not move the cursor or change what was written.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || !unicode.IsControl(r) {
+		if r == '\n' || r == '\t' || !unicode.IsControl(r) && !reorders(r) {
 			return r
 		}
 		return '�'
 	}, s)
+}
+
+// reorders reports whether a character changes the order in which others are
+// shown, so that a command can read otherwise than it runs.
+func reorders(r rune) bool { return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' }
+
+// flat is printable text on one line: words of a server, a model or a file
+// must not make lines of their own among those that basis says.
+func flat(s string) string {
+	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' })
+	return printable(strings.Join(lines, " "))
 }

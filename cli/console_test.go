@@ -151,6 +151,16 @@ func TestPrintable(t *testing.T) {
 	if got, want := printable("a\x1b[2Jb\r\x07\tc\nd\u009b"), "a\ufffd[2Jb\ufffd\ufffd\tc\nd\ufffd"; got != want {
 		t.Errorf("printable = %q, want %q", got, want)
 	}
+	if got, want := printable("rm \u202efdp.a\u2066 \u05d0\u200f"), "rm \ufffdfdp.a\ufffd \u05d0\u200f"; got != want {
+		t.Errorf("printable = %q, want %q", got, want)
+	}
+}
+
+// Nor can it make lines among those that basis says.
+func TestFlat(t *testing.T) {
+	if got, want := flat("bad\r\n\nnext: x\u2028y\x1b\n"), "bad next: x y\ufffd"; got != want {
+		t.Errorf("flat = %q, want %q", got, want)
+	}
 }
 
 func TestElapsed(t *testing.T) {

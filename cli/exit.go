@@ -94,7 +94,7 @@ func (a *app) finish(err error) int {
 		a.con.print(string(failureJSON(ce, r)))
 		return r.exit
 	}
-	a.con.say("basis: " + printable(r.what))
+	a.con.say("basis: " + flat(r.what))
 	a.con.say("next: " + r.next)
 	return r.exit
 }
@@ -151,6 +151,7 @@ func explain(e *commandError) report {
 		option  *basis.OptionError
 		home    *basis.HomeError
 		point   *replay.NoPointError
+		follow  *basis.ContinueError
 	)
 	switch {
 	case errors.As(e.err, &usage):
@@ -175,6 +176,10 @@ func explain(e *commandError) report {
 	case errors.Is(e.err, basis.ErrNoTask):
 		failed.what = fmt.Sprintf("no task directory for %s", e.ref)
 		failed.next = "use `basis list` to see the tasks of this directory"
+	case errors.As(e.err, &follow) && follow.Ref.IsZero():
+		failed.next = "use `basis spawn <PROMPT>`"
+	case errors.As(e.err, &follow):
+		failed.next = "use `basis wait " + follow.Ref.String() + "`"
 	case errors.As(e.err, &option):
 		failed.next = optionHint(option, failed.next)
 	case errors.As(e.err, &home):

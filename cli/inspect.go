@@ -151,7 +151,11 @@ func (a *app) replay(ctx context.Context, c *cli.Command, h *basis.Home, ref bas
 			return &usageError{what: "--at " + err.Error(), next: "use `basis replay --at 17 " + ref.String() + "`; `basis watch --json` shows the record of each line"}
 		}
 	}
-	s, seq, err := replay.At(reducer.State{}, h.Entries(ctx, ref), p)
+	base, err := h.Base(ref)
+	if err != nil {
+		return err
+	}
+	s, seq, err := replay.At(base, h.Entries(ctx, ref), p)
 	if err != nil {
 		return err
 	}
@@ -193,7 +197,8 @@ func (a *app) verify(ctx context.Context, c *cli.Command, h *basis.Home, ref bas
 	if err != nil {
 		return err
 	}
-	r, diverged := replay.Verify(reducer.State{}, h.Entries(ctx, ref))
+	base, unfounded := h.Base(ref)
+	r, diverged := replay.Verify(base, h.Entries(ctx, ref))
 	v := audit{
 		Task: ref.String(), Records: checked.Records, Bytes: checked.Bytes, Runs: checked.Gens, Repairs: checked.Repairs,
 		Decisions: r.Decisions, Skipped: r.Skipped, Head: checked.Head.Link, Findings: []string{},
@@ -204,6 +209,9 @@ func (a *app) verify(ctx context.Context, c *cli.Command, h *basis.Home, ref bas
 	}
 	if _, damaged := errors.AsType[*basis.CorruptError](diverged); diverged != nil && !damaged {
 		v.Findings = append(v.Findings, diverged.Error())
+	}
+	if unfounded != nil && len(v.Findings) == 0 {
+		v.Findings = append(v.Findings, unfounded.Error())
 	}
 	v.OK = len(v.Findings) == 0
 	if c.Bool("json") {
@@ -232,7 +240,7 @@ func (a *app) told(v audit) {
 		return
 	}
 	for _, f := range v.Findings {
-		a.con.say("basis: " + printable(f))
+		a.con.say("basis: " + flat(f))
 	}
 	a.con.say("next: use `basis replay " + v.Task + "` to read what is good; nothing was changed")
 }

@@ -48,10 +48,14 @@ func (a *app) models(ctx context.Context, c *cli.Command) error {
 			a.con.print(string(line(modelRow{Provider: listing.Provider, ID: m.ID, Window: m.Window, Created: day(m.Created)})))
 			continue
 		}
-		a.con.print(strings.TrimRight(fmt.Sprintf("%-40s  %9s  %s", m.ID, window(m.Window), day(m.Created)), " "))
+		a.con.print(strings.TrimRight(fmt.Sprintf("%-40s  %9s  %s", m.ID, window(m.Window), day(m.Created)), " ") + "\n")
 	}
 	if !c.Bool("json") {
-		a.con.say(fmt.Sprintf("basis: %s of provider %s at %s", counted(len(listing.Models), "model"), listing.Provider, listing.Endpoint))
+		at := ""
+		if listing.Endpoint != "" {
+			at = " at " + listing.Endpoint
+		}
+		a.con.say(fmt.Sprintf("basis: %s of provider %s%s", counted(len(listing.Models), "model"), listing.Provider, at))
 		a.con.say("next: use `basis --model ID <PROMPT>`")
 	}
 	return nil

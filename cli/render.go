@@ -25,8 +25,11 @@ func (a *app) newRenderer(h *basis.Home, ref basis.Ref) *renderer {
 	return &renderer{con: a.con, stream: stream(h, ref), calls: map[string]string{}}
 }
 
+// stream is the public stream of a task. Whoever attached to it or looks for it
+// has said by then that what it continues can't be read, if that is so.
 func stream(h *basis.Home, ref basis.Ref) *projections.Stream {
-	return projections.NewStream(projections.StreamOptions{Task: ref.String(), Program: basis.Version, Load: h.Load(ref)})
+	base, _ := h.Base(ref)
+	return projections.NewStream(projections.StreamOptions{Task: ref.String(), Program: basis.Version, Load: h.Load(ref), Base: base})
 }
 
 // update shows one thing that happened.
@@ -96,21 +99,21 @@ func lastLine(s string) string {
 func (r *renderer) line(b projections.Body) {
 	switch b := b.(type) {
 	case projections.RunStarted:
-		r.con.say("basis: " + printable(b.Model) + ", " + counted(len(b.ContextFiles), "context file"))
+		r.con.say("basis: " + flat(b.Model) + ", " + counted(len(b.ContextFiles), "context file"))
 		noModel(r.con, b)
 	case projections.AssistantMessage:
 		r.message(b.Text)
 	case projections.ToolQueued:
 		r.calls[b.ToolCallID] = b.Summary
-		r.con.say("  · " + printable(orElse(b.Summary, b.ToolName)))
+		r.con.say("  · " + flat(orElse(b.Summary, b.ToolName)))
 	case projections.ToolStarted:
 		r.doing(orElse(r.calls[b.ToolCallID], b.ToolName))
 	case projections.ToolCompleted:
 		r.completed(b)
 	case projections.Retry:
-		r.con.say(fmt.Sprintf("basis: retrying: %s (retry %d/%d)", printable(b.Error), b.Attempt, b.MaxAttempts))
+		r.con.say(fmt.Sprintf("basis: retrying: %s (retry %d/%d)", flat(b.Error), b.Attempt, b.MaxAttempts))
 	case projections.Notice:
-		r.con.say("basis: " + printable(b.Message))
+		r.con.say("basis: " + flat(b.Message))
 	case projections.RunFinished:
 		r.finished(b)
 	case projections.UserMessage, projections.AssistantDelta, projections.AssistantReasoningDelta, projections.ToolProgress,
@@ -142,9 +145,9 @@ func (r *renderer) message(text string) {
 }
 
 func (r *renderer) completed(b projections.ToolCompleted) {
-	name := printable(orElse(b.ToolName, b.ToolCallID))
+	name := flat(orElse(b.ToolName, b.ToolCallID))
 	if b.IsError {
-		r.con.say("  ! " + name + ": " + printable(b.Summary))
+		r.con.say("  ! " + name + ": " + flat(b.Summary))
 	} else {
 		r.con.say("  ✓ " + name)
 	}

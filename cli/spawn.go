@@ -48,6 +48,7 @@ func (a *app) spawnCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "image", Usage: "show the model this PNG, JPEG, GIF or WebP; may be repeated", DefaultText: "FILE", HideDefault: true, Local: true},
 			toggle("await", "drive the task here and wait for its end; what happens at a shell anyway"),
 			toggle("resumable", "only make the task; basis wait drives it"),
+			toggle("continue", "go on with the conversation last worked in here, in a new task"),
 			toggle("detached", "inside a task: belong to nobody"),
 			timeoutFlag(),
 			text("provider", "NAME", "who answers: anthropic, openai, gemini, openrouter, ollama, lmstudio or demo"),
@@ -133,7 +134,7 @@ func (a *app) run(ctx context.Context, h *basis.Home, r request, ref *basis.Ref)
 func (a *app) drive(v *view, timeout time.Duration) basis.Drive {
 	d := basis.Drive{
 		Sink: v.update, Timeout: timeout,
-		Warn: func(line string) { a.con.say("basis: " + printable(line)) },
+		Warn: func(line string) { a.con.say("basis: " + flat(line)) },
 	}
 	if is(a.env.StdinTTY) {
 		d.Approver = &approver{env: a.env, con: a.con}
@@ -194,7 +195,7 @@ func (a *app) timeoutOf(c *cli.Command, r route) (time.Duration, error) {
 
 // spec is what the flags ask of a task.
 func (a *app) spec(c *cli.Command, r route) (basis.Spec, error) {
-	s := basis.Spec{Detached: c.Bool("detached")}
+	s := basis.Spec{Detached: c.Bool("detached"), Continue: c.Bool("continue")}
 	for _, name := range c.StringSlice("image") {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(a.env.Dir, name)

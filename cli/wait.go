@@ -77,7 +77,7 @@ func (a *app) outcome(h *basis.Home, v *view, out basis.Outcome, err error, time
 	switch {
 	case out.State.Ended():
 		if err != nil { // the work is done and on disk; only the leaving went wrong
-			a.con.say("basis: " + printable(err.Error()))
+			a.con.say("basis: " + flat(err.Error()))
 		}
 		return a.ended(v, out.Ref, h.Terminal(out))
 	case err == nil:
@@ -122,7 +122,7 @@ func (a *app) verdict(v *view, t projections.Terminal) {
 			a.con.say("basis: stopped by " + t.StoppedBy)
 		}
 	case reducer.StateFailed:
-		a.con.say("basis: task failed: " + printable(t.Error))
+		a.con.say("basis: task failed: " + flat(t.Error))
 	case reducer.StateCancelled:
 		a.con.say("basis: task was cancelled")
 	default:
@@ -211,25 +211,21 @@ func (a *app) watch(ctx context.Context, c *cli.Command, h *basis.Home, ref basi
 	if err := a.notItself(h, ref, "watch"); err != nil {
 		return err
 	}
-	v := a.newView(h, c.Bool("json"), c.Bool("json"))
-	v.open(ref)
-	if v.out != nil {
-		v.out.watching, v.out.seq = true, 1
-	} else {
-		a.con.begin()
-	}
 	bounded, cancel := context.WithTimeoutCause(ctx, timeout, basis.ErrTimeout)
 	defer cancel()
-	var s reducer.State
-	for u, err := range h.Watch(bounded, ref) {
-		if err != nil {
-			a.con.close()
-			return err
+	v := a.newView(h, c.Bool("json"), c.Bool("json"))
+	s, err := a.show(bounded, v, ref)
+	for {
+		cut, ok := errors.AsType[*basis.RewoundError](err)
+		if !ok {
+			break
 		}
-		if !u.Live {
-			s = reducer.Apply(s, u.Entry.Event)
-		}
-		v.update(u)
+		a.rewound(v, cut)
+		s, err = a.show(bounded, v, ref)
+	}
+	if err != nil {
+		a.con.close()
+		return err
 	}
 	err = context.Cause(bounded)
 	if err == nil && !s.Ended() {
@@ -240,6 +236,40 @@ func (a *app) watch(ctx context.Context, c *cli.Command, h *basis.Home, ref basi
 		t.verb = "watch"
 	}
 	return err
+}
+
+// show shows a task from its beginning, and gives how far it came.
+func (a *app) show(ctx context.Context, v *view, ref basis.Ref) (reducer.State, error) {
+	v.open(ref)
+	if v.out != nil {
+		v.out.watching, v.out.seq = true, 1
+	} else {
+		a.con.begin()
+	}
+	var s reducer.State
+	for u, err := range v.home.Watch(ctx, ref) {
+		if err != nil {
+			return s, err
+		}
+		if !u.Live {
+			s = reducer.Apply(s, u.Entry.Event)
+		}
+		v.update(u)
+	}
+	return s, nil
+}
+
+// rewound says that what was shown begins anew, because a repair has cut off
+// some of it.
+func (a *app) rewound(v *view, cut *basis.RewoundError) {
+	if v.out != nil {
+		a.con.print(string(line(struct {
+			Type   string `json:"type"`
+			Record uint64 `json:"record"`
+		}{"rewound", cut.To})))
+		return
+	}
+	a.con.say(fmt.Sprintf("basis: a repair cut off what came after record %d; it was never acknowledged. From the beginning:", cut.To))
 }
 
 func (a *app) cancelCommand() *cli.Command {

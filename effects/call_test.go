@@ -94,3 +94,38 @@ func TestToolErrorIsAFailure(t *testing.T) {
 		t.Errorf("settled = %+v, want a failure with what there was", got)
 	}
 }
+
+// shower is a tool that has more to show of a call than its arguments.
+type shower struct{ speaker }
+
+func (s shower) Preview(in json.RawMessage) (json.RawMessage, error) {
+	return json.RawMessage(`{"body":` + string(in) + `}`), nil
+}
+
+// questioned keeps the question it was asked.
+type questioned struct{ Approval }
+
+func (a *questioned) Review(_ context.Context, q Approval) (Verdict, error) {
+	a.Approval = q
+	return Verdict{}, nil
+}
+
+// CLI-70: a preview that is too long for the journal is made again for whoever
+// is questioned, so that the end of a long command is not hidden from them.
+func TestAskShowsLongPreviews(t *testing.T) {
+	out, question := &shelf{}, &questioned{}
+	tool := shower{speaker{name: "t"}}
+	p := NewPerformer(Options{Blobs: out, Approver: question, Open: func(context.Context, reducer.State) (Workspace, error) {
+		return Workspace{Tools: []Tool{tool}}, nil
+	}})
+	args := `{"input":"` + strings.Repeat("x", previewLimit) + `"}`
+	s := reducer.State{Turn: reducer.Turn{Calls: []reducer.Call{{ID: "r1.c1", Name: "t", Args: reducer.T(args)}}}}
+	p.Perform(t.Context(), s, reducer.OpenWorkspace{}, out)
+	e, _ := p.Review(s, "r1.c1")
+	reviewed := e.(reducer.CallReviewed)
+	s.Turn.Calls[0].Preview = reviewed.Preview
+	p.Perform(t.Context(), s, reducer.Ask{Call: "r1.c1"}, out)
+	if want := `{"body":` + args + `}`; string(question.Preview) != want || reviewed.Preview != nil {
+		t.Errorf("the question shows %d bytes and the review recorded %d, want %d and none", len(question.Preview), len(reviewed.Preview), len(want))
+	}
+}

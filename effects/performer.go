@@ -192,6 +192,9 @@ func (p *Performer) ask(ctx context.Context, s reducer.State, f reducer.Ask, out
 		if z, ok := t.(Summarizer); ok {
 			a.Summary = z.Summarize(a.Input)
 		}
+		if v, ok := t.(Previewer); ok && len(a.Preview) == 0 {
+			a.Preview, _ = v.Preview(a.Input) // the review let it pass; without it the input is shown
+		}
 	}
 	v, err := p.o.Approver.Review(ctx, a)
 	if ctx.Err() != nil {

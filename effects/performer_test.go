@@ -442,6 +442,45 @@ func asked(ctx context.Context, p *Performer, m *model, s reducer.State) *record
 	return out
 }
 
+// CLI-3, FR-061: the text of an answer in several pieces is whole even if one is
+// kept apart.
+func TestAnswerInPieces(t *testing.T) {
+	long := strings.Repeat("l", reducer.InlineLimit+1)
+	for _, tt := range []struct {
+		pieces []string
+		kept   bool
+	}{
+		{[]string{"first ", long}, true},
+		{[]string{long, " last"}, true},
+		{[]string{"first ", "last"}, false},
+		{[]string{long}, false},
+	} {
+		var items []reducer.Item
+		for _, p := range tt.pieces {
+			items = append(items, reducer.Item{Type: reducer.ItemText, Text: reducer.T(p)})
+		}
+		blobs := newMemory()
+		s := reducer.State{Turn: reducer.Turn{ID: "t1", Round: "r1"}}
+		out := asked(t.Context(), performer(blobs, nil), &model{chunks: []provider.Chunk{provider.Done{Answer: provider.Answer{Stop: reducer.StopEndTurn, Items: items}}}}, s)
+		e, ok := out.only(t).(reducer.ModelAnswered)
+		if !ok || (e.Text != reducer.Text{}) != tt.kept {
+			t.Fatalf("%d pieces: reported %+v, want the text besides: %v", len(tt.pieces), e, tt.kept)
+		}
+		text := reducer.Apply(s, e).Turn.Text
+		got := text.String()
+		if text.Blob.Digest != "" {
+			data, err := blobs.Get(text.Blob)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = string(data)
+		}
+		if want := strings.Join(tt.pieces, ""); got != want {
+			t.Errorf("%d pieces: the answer's text is %d bytes, want all %d", len(tt.pieces), len(got), len(want))
+		}
+	}
+}
+
 // FR-061: an answer is recorded whole: items as they came, heads of the
 // calls by class and lane, long pieces in blobs; a retry voids what was shown.
 func TestCallModel(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/basisagent/basis/provider"
@@ -98,12 +99,15 @@ func (p *Performer) answered(s reducer.State, round string, a provider.Answer) (
 	if a.Attempt > 1 {
 		e.Attempt = a.Attempt
 	}
+	var err error
+	if e.Text, err = p.whole(a.Items); err != nil {
+		return e, err
+	}
 	for i := range e.Items {
 		it := &e.Items[i]
 		if it.Type == reducer.ItemCall {
 			e.Calls = append(e.Calls, p.head(reducer.CallID(round, len(e.Calls)), *it))
 		}
-		var err error
 		if it.Text, err = p.keep(it.Text.Inline, "text/plain"); err != nil {
 			return e, err
 		}
@@ -112,6 +116,23 @@ func (p *Performer) answered(s reducer.State, round string, a provider.Answer) (
 		}
 	}
 	return e, nil
+}
+
+// whole is the text of an answer of several pieces that can't be joined again
+// from the event alone, because one of them goes to a blob.
+func (p *Performer) whole(items []reducer.Item) (reducer.Text, error) {
+	var pieces []string
+	long := false
+	for _, it := range items {
+		if it.Type == reducer.ItemText {
+			pieces = append(pieces, it.Text.Inline)
+			long = long || len(it.Text.Inline) > reducer.InlineLimit
+		}
+	}
+	if !long || len(pieces) < 2 {
+		return reducer.Text{}, nil
+	}
+	return p.keep(strings.Join(pieces, ""), "text/plain")
 }
 
 // head says what kind of call it is. A call of a tool that doesn't exist is a

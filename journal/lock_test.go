@@ -138,8 +138,7 @@ func TestOpenWaitsForAProbe(t *testing.T) {
 	w.Close()
 }
 
-// JRN-51, JRN-53: the probe creates nothing, and a lock file that was replaced
-// while it was being locked does not count.
+// JRN-51, JRN-53: the probe creates nothing.
 func TestHeldCreatesNothing(t *testing.T) {
 	dir := t.TempDir()
 	if held, err := journal.Held(dir); held || !errors.Is(err, journal.ErrNotFound) {

@@ -52,7 +52,7 @@ func (w *Writer) begin(drafts []Draft) error {
 	if err := w.openAppend(os.O_CREATE | os.O_EXCL); err != nil {
 		return wrap("create journal", w.dir, err)
 	}
-	if _, err := w.commit([]Draft{{Type: TypeCreated, Data: data, NextGen: true}}, drafts); err != nil {
+	if w.first, err = w.commit([]Draft{{Type: TypeCreated, Data: data, NextGen: true}}, drafts); err != nil {
 		return err
 	}
 	return wrap("create journal", w.dir, w.o.Disk.SyncDir(w.dir))
@@ -207,7 +207,7 @@ func (w *Writer) attach(first func(Recovery) ([]Draft, error)) (Recovery, error)
 		return rec, wrap("open journal", w.dir, err)
 	}
 	if len(own)+len(drafts) > 0 {
-		_, err = w.commit(own, drafts)
+		w.first, err = w.commit(own, drafts)
 	}
 	return rec, err
 }

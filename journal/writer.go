@@ -23,6 +23,7 @@ type Writer struct {
 	id     string
 	buf    []byte
 	stats  Stats
+	first  []Record
 	failed error
 	closed bool
 }
@@ -46,6 +47,10 @@ func (w *Writer) ID() string { return w.id }
 
 // Gen returns the attach generation of the last record.
 func (w *Writer) Gen() uint64 { return w.chain.gen }
+
+// First is what [Create] or [Open] wrote: the drafts they were given, and before
+// them the journal's own records.
+func (w *Writer) First() []Record { return w.first }
 
 // Head returns the last durable record's number and link.
 func (w *Writer) Head() Head { return Result{state: w.chain}.finish().Head }

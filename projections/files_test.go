@@ -94,7 +94,7 @@ func stateAfter(events []reducer.Event) reducer.State {
 // TASK-20, TASK-21: meta.json shows what was asked for, how it stands and what
 // it cost; what nobody said is null or absent. TASK-5: no key is in it.
 func TestWriteMeta(t *testing.T) {
-	at := MetaTimes{Created: time.UnixMilli(1000), Updated: time.UnixMilli(2000)}
+	at := About{Prompt: "count the <tests>\n& more", Created: time.UnixMilli(1000), Updated: time.UnixMilli(2000)}
 	waiting := stateAfter(begun(reducer.Options{Model: "m", Approve: reducer.ApprovePrompt})[:2])
 	waiting.DeadlineMS, waiting.Bounds.Tools = 9000, reducer.Known(3)
 	closing := stateAfter(append(plain(), reducer.InboxClosed{}))

@@ -40,16 +40,20 @@ type metaOptions struct {
 // MetaFile is the name of the file that shows what a task is.
 const MetaFile = "meta.json"
 
-// MetaTimes say when a task was made and when it last got on.
-type MetaTimes struct{ Created, Updated time.Time }
+// About is what meta.json says that a state doesn't: what was asked for, when
+// the task was made and when it last got on.
+type About struct {
+	Prompt           string
+	Created, Updated time.Time
+}
 
 // WriteMeta writes meta.json for the task with that handle, by rename and
 // without a sync: what it says can be had from the journal at any time.
-func WriteMeta(dir, ref string, at MetaTimes, s reducer.State) error {
+func WriteMeta(dir, ref string, about About, s reducer.State) error {
 	m := meta{
 		ID: ref, Detached: s.Detached, Workspace: s.Workspace, AgentID: s.Conversation,
-		Prompt: promptOf(s), StoppedBy: s.Last.StoppedBy,
-		Created: at.Created.UnixMilli(), Updated: at.Updated.UnixMilli(),
+		Prompt: about.Prompt, StoppedBy: s.Last.StoppedBy,
+		Created: about.Created.UnixMilli(), Updated: about.Updated.UnixMilli(),
 		Usage: UsageOf(s.Usage()), Deadline: s.DeadlineMS,
 		Options: metaOptions{
 			Provider: orNull(s.Options.Provider), BaseURL: orNull(s.Options.BaseURL), Model: orNull(s.Options.Model),
@@ -81,19 +85,6 @@ func orNull(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-// promptOf is the task's first prompt: it waits, or it opened the transcript.
-func promptOf(s reducer.State) string {
-	if len(s.Queue) > 0 && s.Queue[0].Message == "" {
-		return PartsText(s.Queue[0].Parts)
-	}
-	for _, m := range s.Transcript.Messages() {
-		if m.Role == reducer.RoleUser {
-			return PartsText(m.Parts)
-		}
-	}
-	return ""
 }
 
 // PartsText is the text of a prompt's parts, an image as its media type.

@@ -9,11 +9,15 @@ import (
 	"path/filepath"
 )
 
+// TemporaryPrefix begins the names of files that are not in their place yet. A
+// kill leaves them behind.
+const TemporaryPrefix = ".tmp-"
+
 // Replace puts a file in its place whole: a reader sees the old content or the
 // new and nothing between. Durable means that it stays so over a power cut. The
 // file is its owner's alone.
 func Replace(path string, data []byte, durable bool) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
+	tmp, err := os.CreateTemp(filepath.Dir(path), TemporaryPrefix+"*")
 	if err != nil {
 		return err
 	}

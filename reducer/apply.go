@@ -169,7 +169,9 @@ func (s State) answered(e ModelAnswered) State {
 	s = s.spent(e.Usage)
 	t := &s.Turn
 	t.Round, t.Answer, t.Stop, t.Partial = "", e.Round, e.Stop, Text{}
-	t.Text = answerText(e.Items)
+	if t.Text = e.Text; t.Text == (Text{}) {
+		t.Text = answerText(e.Items)
+	}
 	t.Calls = calls(e, s.Bounds.Tools, t.Tools)
 	t.Tools += int64(len(t.Calls))
 	if len(t.Calls) > 0 && (e.Stop != StopToolUse || allBroken(t.Calls)) {
@@ -187,8 +189,9 @@ func (s State) answered(e ModelAnswered) State {
 	return s
 }
 
-// answerText is what the answer says: its text, or, where it comes in several
-// pieces and the last is in a blob, that piece.
+// answerText is what an answer says whose pieces are all in the event, or whose
+// only piece is in a blob. Of any other the event has the text besides; one that
+// hasn't is read as its last piece.
 func answerText(items []Item) Text {
 	var all Text
 	for _, it := range items {

@@ -312,6 +312,7 @@ type (
 	ModelAnswered struct {
 		Round   string      `json:"round"`
 		Items   []Item      `json:"items,omitempty"`
+		Text    Text        `json:"text,omitzero"` // of all pieces, where one of several is in a blob
 		Calls   []CallHead  `json:"calls,omitempty"`
 		Stop    Stop        `json:"stop"`
 		StopRaw string      `json:"stop_raw,omitempty"`

@@ -53,7 +53,11 @@ func (r *Result) check(e reducer.Entry) error {
 	if class == reducer.LifeCycle {
 		return r.checkLifeCycle(e)
 	}
-	if r.State.Rules != reducer.RulesVersion {
+	switch r.State.Rules {
+	case reducer.RulesVersion:
+	case 0:
+		return &DivergedError{Seq: e.Seq, Got: reducer.Describe(e.Event), Want: "that somebody attaches first"}
+	default:
 		r.Skipped++
 		return nil
 	}
@@ -75,7 +79,8 @@ func (r *Result) check(e reducer.Entry) error {
 }
 
 // checkLifeCycle: these may stand anywhere, but nothing follows the end, an
-// agent is made once, and a run lets go only when there is nothing to decide.
+// agent is made once and before all else, each attach raises the generation, and
+// a run lets go only when there is nothing to decide.
 func (r *Result) checkLifeCycle(e reducer.Entry) error {
 	diverged := func(want string) error {
 		return &DivergedError{Seq: e.Seq, Got: reducer.Describe(e.Event), Want: want}
@@ -94,8 +99,13 @@ func (r *Result) checkLifeCycle(e reducer.Entry) error {
 			return diverged("that the agent exists already")
 		}
 	case reducer.AgentAttached:
-		if r.State.Ended() {
+		switch {
+		case r.State.Ended():
 			return diverged("that nothing follows the end")
+		case r.State.Kind == "":
+			return diverged("that the agent is made first")
+		case event.Gen <= r.State.Gen:
+			return diverged(fmt.Sprintf("a generation above %d", r.State.Gen))
 		}
 	default:
 	}

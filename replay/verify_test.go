@@ -35,14 +35,18 @@ func TestVerifyRejects(t *testing.T) {
 		events []reducer.Event
 		seq    uint64
 	}{
-		"an observation before a decision":  {[]reducer.Event{created(), attached(reducer.RulesVersion), opened, reducer.CancelRequested{Scope: "task"}}, 4},
-		"an answer to nothing":              {[]reducer.Event{created(), attached(reducer.RulesVersion), reducer.ModelAnswered{Round: "r1"}}, 3},
-		"a decision where none is due":      {[]reducer.Event{created(), attached(reducer.RulesVersion), reducer.TurnStarted{Turn: "t1"}}, 3},
-		"another decision than is due":      {[]reducer.Event{created(), attached(reducer.RulesVersion), opened, reducer.TurnStarted{Turn: "t2"}}, 4},
-		"letting go with a decision due":    {[]reducer.Event{created(), attached(reducer.RulesVersion), opened, reducer.AgentDetached{Reason: "signal"}}, 4},
-		"an agent that is made twice":       {[]reducer.Event{created(), created()}, 2},
-		"an attach after the end":           {[]reducer.Event{created(), attached(reducer.RulesVersion), reducer.CancelRequested{Scope: "task"}, reducer.InboxClosed{}, reducer.TaskEnded{State: "cancelled"}, attached(reducer.RulesVersion)}, 6},
-		"something from outside at the end": {[]reducer.Event{created(), attached(reducer.RulesVersion), reducer.CancelRequested{Scope: "task"}, reducer.InboxClosed{}, reducer.TaskEnded{State: "cancelled"}, reducer.CancelRequested{Scope: "task"}}, 6},
+		"an observation before a decision":   {[]reducer.Event{created(), attached(reducer.RulesVersion), opened, reducer.CancelRequested{Scope: "task"}}, 4},
+		"an answer to nothing":               {[]reducer.Event{created(), attached(reducer.RulesVersion), reducer.ModelAnswered{Round: "r1"}}, 3},
+		"a decision where none is due":       {[]reducer.Event{created(), attached(reducer.RulesVersion), reducer.TurnStarted{Turn: "t1"}}, 3},
+		"another decision than is due":       {[]reducer.Event{created(), attached(reducer.RulesVersion), opened, reducer.TurnStarted{Turn: "t2"}}, 4},
+		"letting go with a decision due":     {[]reducer.Event{created(), attached(reducer.RulesVersion), opened, reducer.AgentDetached{Reason: "signal"}}, 4},
+		"an agent that is made twice":        {[]reducer.Event{created(), created()}, 2},
+		"an attach before there is an agent": {[]reducer.Event{attached(reducer.RulesVersion), created()}, 1},
+		"an attach that stands twice":        {[]reducer.Event{created(), attached(reducer.RulesVersion), attached(reducer.RulesVersion)}, 3},
+		"an opening without an attach":       {[]reducer.Event{created(), opened}, 2},
+		"a decision without an attach":       {[]reducer.Event{created(), reducer.TurnStarted{Turn: "t1"}}, 2},
+		"an attach after the end":            {[]reducer.Event{created(), attached(reducer.RulesVersion), reducer.CancelRequested{Scope: "task"}, reducer.InboxClosed{}, reducer.TaskEnded{State: "cancelled"}, attached(reducer.RulesVersion)}, 6},
+		"something from outside at the end":  {[]reducer.Event{created(), attached(reducer.RulesVersion), reducer.CancelRequested{Scope: "task"}, reducer.InboxClosed{}, reducer.TaskEnded{State: "cancelled"}, reducer.CancelRequested{Scope: "task"}}, 6},
 	} {
 		_, err := replay.Verify(reducer.State{}, history(nil, tt.events...))
 		if d, ok := errors.AsType[*replay.DivergedError](err); !ok || d.Seq != tt.seq || d.Got == "" || d.Want == "" {

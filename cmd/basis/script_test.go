@@ -91,11 +91,12 @@ type asked struct {
 	Args json.RawMessage `json:"args"`
 }
 
-// model FILE starts a server that answers by the lines of a file, in order; it
-// sets the base URL and the model.
+// model FILE [ID...] starts a server that answers by the lines of a file, in
+// order, and lists models of those ids, the oldest first; it sets the base URL
+// and the model.
 func model(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: model FILE")
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: model FILE [ID...]")
 	}
 	m := modelOf(ts)
 	var steps []providertest.Step
@@ -108,7 +109,11 @@ func model(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(json.Unmarshal(lines.Bytes(), &a))
 		steps = append(steps, m.step(a))
 	}
-	h := providertest.NewHandler(providertest.Options{Steps: steps})
+	o := providertest.Options{Steps: steps}
+	if len(args) > 1 {
+		o.Models = args[1:]
+	}
+	h := providertest.NewHandler(o)
 	m.handler = h
 	server := httptest.NewServer(h)
 	ts.Defer(func() {

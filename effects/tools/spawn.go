@@ -81,11 +81,11 @@ func isTargetRune(r rune) bool {
 // refuse is the error for an order that is never carried out.
 func refuse(text string) error { return &problem{CodeInvalid, "spawn: " + text} }
 
-// spawn is the tool spawn.
 // commandKeep is how much of each stream is kept: both together fit what a
 // model is shown, so that no limit takes the end of a long output away.
 const commandKeep = maxOutput / 2
 
+// spawn is the tool that runs commands.
 type spawn struct {
 	tool
 	fence   *fence.Fence

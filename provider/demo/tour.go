@@ -114,7 +114,7 @@ func (t tour) search() []reducer.Item {
 	}
 	switch {
 	case t.wants("grep"):
-		calls = append(calls, t.call(len(calls), "grep", `{"pattern":"(func|def|fn|int) main\\b","path":".","limit":5}`))
+		calls = append(calls, t.call(len(calls), "grep", `{"pattern":"^(func|def|fn|int) main\\b","path":".","limit":5}`))
 	case !t.offered["grep"] && t.wants("glob"):
 		calls = append(calls, t.call(len(calls), "glob", `{"pattern":"**/*.md","limit":5}`))
 	}
