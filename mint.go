@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/basisagent/basis/journal"
 	"github.com/basisagent/basis/projections"
@@ -124,6 +125,9 @@ func directory(workspace string) (string, error) {
 			err = inner.Err
 		}
 		return "", &OptionError{"workspace", fmt.Sprintf("%q cannot be used: %v", workspace, err)}
+	}
+	if !utf8.ValidString(path) {
+		return "", &OptionError{"workspace", fmt.Sprintf("%q cannot be used: its path is not UTF-8 text, and would not be the same in the journal", path)}
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return "", &OptionError{"workspace", path + " is not a directory"}
