@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/basisagent/basis/journal"
 	"github.com/basisagent/basis/projections"
@@ -50,6 +51,8 @@ func (s Spec) check() error {
 		return ErrEmptyPrompt
 	case len(s.Prompt) > MaxPrompt:
 		return &OptionError{"prompt", fmt.Sprintf("is %d bytes long, the most is %d; put the long part into a file and name it", len(s.Prompt), MaxPrompt)}
+	case provider.DisplayURL(s.Options.BaseURL) != s.Options.BaseURL:
+		return &OptionError{"base-url", "would be written down with the task, so it can hold no user, password or query; set BASIS_BASE_URL, or the key's variable"}
 	}
 	if provider.DisplayURL(s.Options.BaseURL) != s.Options.BaseURL {
 		return &OptionError{"base URL", "must not hold a name, a password or a query, because it is recorded; put the key into BASIS_API_KEY"}
@@ -151,6 +154,9 @@ func directory(workspace string) (string, error) {
 	path, err := canonical(workspace)
 	if err != nil {
 		return "", &OptionError{"workspace", fmt.Sprintf("%s cannot be used: %v", cmp.Or(workspace, "."), inner(err))}
+	}
+	if !utf8.ValidString(path) {
+		return "", &OptionError{"workspace", fmt.Sprintf("%q cannot be used: its path is not UTF-8 text, and would not be the same in the journal", path)}
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return "", &OptionError{"workspace", path + " is not a directory"}

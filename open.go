@@ -44,9 +44,10 @@ func (h *Home) openWorkspace(ctx context.Context, s reducer.State) (effects.Work
 	if err != nil {
 		return effects.Workspace{}, err
 	}
-	found, err := workspace.FindContext(h.configDir(), s.Workspace)
-	if err != nil {
-		return effects.Workspace{}, err
+	found := workspace.FindContext(h.configDir(), s.Workspace)
+	hide := effects.Redactor(h.secrets())
+	for i := range found.Documents {
+		found.Documents[i].Text = hide.Replace(found.Documents[i].Text)
 	}
 	set, err := tools.New(tools.Options{
 		Root:           s.Workspace,

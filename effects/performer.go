@@ -82,13 +82,18 @@ func NewPerformer(o Options) *Performer {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	return &Performer{o: o, redact: Redactor(o.Secrets)}
+}
+
+// Redactor puts the names of secrets in the place of their values.
+func Redactor(secrets []Secret) *strings.Replacer {
 	var pairs []string
-	for _, s := range o.Secrets {
+	for _, s := range secrets {
 		if len(s.Value) >= minSecret {
 			pairs = append(pairs, s.Value, s.String())
 		}
 	}
-	return &Performer{o: o, redact: strings.NewReplacer(pairs...)}
+	return strings.NewReplacer(pairs...)
 }
 
 // minSecret is the shortest value that is hidden: anything shorter would make

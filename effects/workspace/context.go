@@ -38,14 +38,13 @@ type Context struct {
 
 // FindContext looks in the global directory ("" is none), then in each directory from
 // the file system's root down to root, the canonical path of the workspace.
-// Each real file is used once, at its weakest place.
-func FindContext(global, root string) (Context, error) {
+// Each real file is used once, at its weakest place. What can't be read is
+// skipped with a warning.
+func FindContext(global, root string) Context {
 	var c Context
 	seen := map[string]bool{}
 	if global != "" {
-		if err := c.look(global, "global", seen); err != nil {
-			return c, err
-		}
+		c.look(global, "global", seen)
 	}
 	dirs := ancestors(root)
 	for i, dir := range dirs {
@@ -53,11 +52,9 @@ func FindContext(global, root string) (Context, error) {
 		if n := len(dirs) - 1 - i; n > 0 {
 			scope = "ancestor:" + strconv.Itoa(n)
 		}
-		if err := c.look(dir, scope, seen); err != nil {
-			return c, err
-		}
+		c.look(dir, scope, seen)
 	}
-	return c, nil
+	return c
 }
 
 // ancestors lists the directories from the file system's root to dir.
@@ -76,41 +73,41 @@ func ancestors(dir string) []string {
 
 // look uses the first name that exists in dir. An empty first file still
 // keeps the second one from being used.
-func (c *Context) look(dir, scope string, seen map[string]bool) error {
+func (c *Context) look(dir, scope string, seen map[string]bool) {
 	for _, name := range names {
 		path := filepath.Join(dir, name)
-		if _, err := os.Lstat(path); err != nil {
-			continue
+		if _, err := os.Lstat(path); err == nil {
+			c.use(path, scope, seen)
+			return
 		}
-		return c.use(path, scope, seen)
 	}
-	return nil
 }
 
-func (c *Context) use(path, scope string, seen map[string]bool) error {
+func (c *Context) use(path, scope string, seen map[string]bool) {
+	var text, warning string
 	real, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		if seen[real] {
+			return
+		}
+		seen[real] = true
+		text, warning, err = read(real)
+	}
 	if err != nil {
-		return fmt.Errorf("context document %s: %w", path, err)
+		warning = "it could not be read and was skipped: " + err.Error()
 	}
-	if seen[real] {
-		return nil
-	}
-	seen[real] = true
-	text, warning, err := read(real)
-	switch {
-	case err != nil:
-		return fmt.Errorf("context document %s: %w", path, err)
-	case warning != "":
+	if warning != "" {
 		c.Warnings = append(c.Warnings, "context document "+path+": "+warning)
 	}
 	if text != "" {
 		c.Documents = append(c.Documents, Document{Path: path, Scope: scope, Text: text})
 	}
-	return nil
 }
 
-// read takes a regular file's text. Something that is no regular file is
-// skipped with a warning, without opening it.
+// read takes a regular file's text, as much of it as the file says it has: what
+// a system makes up as it is read, such as the environment of a process, has no
+// size and no business here. Something that is no regular file is skipped with
+// a warning, without opening it.
 func read(path string) (text, warning string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -127,7 +124,7 @@ func read(path string) (text, warning string, err error) {
 		return "", "", err
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	data, err := io.ReadAll(io.LimitReader(f, MaxDocument+1))
+	data, err := io.ReadAll(io.LimitReader(f, min(info.Size(), MaxDocument+1)))
 	if err != nil {
 		return "", "", err
 	}

@@ -49,10 +49,7 @@ func TestContextOrder(t *testing.T) {
 	write(t, filepath.Join(dir, "a", "CLAUDE.md"), "hidden")
 	write(t, filepath.Join(root, "AGENTS.md"), "inner")
 	write(t, filepath.Join(root, "CLAUDE.md"), "hidden too")
-	c, err := FindContext(filepath.Join(dir, "conf"), root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := FindContext(filepath.Join(dir, "conf"), root)
 	var got []string
 	for _, d := range below(c, dir) {
 		got = append(got, d.Scope+"="+d.Text)
@@ -80,10 +77,7 @@ func TestFR068SameFileOnce(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "AGENTS.md"), filepath.Join(root, "AGENTS.md")); err != nil {
 		t.Fatal(err)
 	}
-	c, err := FindContext("", root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := FindContext("", root)
 	docs := below(c, dir)
 	if len(docs) != 1 || docs[0].Scope != "ancestor:1" {
 		t.Errorf("FindContext = %+v, want one document of the parent", docs)
@@ -98,18 +92,27 @@ func TestFR070OddDocuments(t *testing.T) {
 		"bytes":     func(t *testing.T, p string) { write(t, p, "a\xff\xfeb") },
 		"bom":       func(t *testing.T, p string) { write(t, p, "\uFEFFa\r\nb") },
 		"directory": func(t *testing.T, p string) { write(t, filepath.Join(p, "x"), "") },
+		"dangling":  func(t *testing.T, p string) { link(t, "nowhere", p) },
+		"endless":   func(t *testing.T, p string) { link(t, "AGENTS.md", p) },
+		"made up":   func(t *testing.T, p string) { link(t, "/proc/self/environ", p) },
 		"fifo":      func(t *testing.T, p string) { write(t, filepath.Join(filepath.Dir(p), "x"), ""); makeFIFO(t, p) },
 	}
 	for name, create := range odd {
 		t.Run(name, func(t *testing.T) {
 			dir := tempDir(t)
 			create(t, filepath.Join(dir, "AGENTS.md"))
-			c, err := FindContext("", dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := FindContext("", dir)
 			checkOdd(t, name, Context{Documents: below(c, dir), Warnings: c.Warnings})
 		})
+	}
+}
+
+// link makes a symbolic link, and its directory.
+func link(t *testing.T, to, path string) {
+	t.Helper()
+	write(t, filepath.Join(filepath.Dir(path), "x"), "")
+	if err := os.Symlink(to, path); err != nil {
+		t.Skip(err)
 	}
 }
 
@@ -129,7 +132,11 @@ func checkOdd(t *testing.T, name string, c Context) {
 		if !strings.Contains(text, ">\na\nb\n<") {
 			t.Errorf("Render() = %q, want no mark and plain line ends", text)
 		}
-	case "directory", "fifo":
+	case "made up":
+		if text != "" {
+			t.Errorf("Render() = %q, want nothing of what no file holds", text)
+		}
+	case "directory", "fifo", "dangling", "endless":
 		if text != "" || len(c.Warnings) != 1 {
 			t.Errorf("Render() = %q, warnings %q; want it skipped with a warning", text, c.Warnings)
 		}
