@@ -51,8 +51,6 @@ func (s Spec) check() error {
 		return ErrEmptyPrompt
 	case len(s.Prompt) > MaxPrompt:
 		return &OptionError{"prompt", fmt.Sprintf("is %d bytes long, the most is %d; put the long part into a file and name it", len(s.Prompt), MaxPrompt)}
-	case provider.DisplayURL(s.Options.BaseURL) != s.Options.BaseURL:
-		return &OptionError{"base-url", "would be written down with the task, so it can hold no user, password or query; set BASIS_BASE_URL, or the key's variable"}
 	}
 	if provider.DisplayURL(s.Options.BaseURL) != s.Options.BaseURL {
 		return &OptionError{"base URL", "must not hold a name, a password or a query, because it is recorded; put the key into BASIS_API_KEY"}

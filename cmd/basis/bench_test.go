@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -107,7 +108,12 @@ func (c cost) report(b *testing.B, base cost) {
 // server answers each prompt with rounds reads of a.txt and then with text in
 // deltas pieces. It reads what it is sent and looks at nothing.
 func server(b *testing.B, rounds, deltas int) string {
-	const call = `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c%d","type":"function","function":{"name":"read","arguments":"{\"path\":\"a.txt\"}"}}]},"finish_reason":"tool_calls"}]}` + "\n\ndata: [DONE]\n\n"
+	return serverOf(b, rounds, deltas, `{\"path\":\"a.txt\"}`, "read")
+}
+
+// serverOf is server with calls of another tool; args is JSON inside a string.
+func serverOf(b *testing.B, rounds, deltas int, args, tool string) string {
+	const call = `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c%d","type":"function","function":{"name":"%s","arguments":"%s"}}]},"finish_reason":"tool_calls"}]}` + "\n\ndata: [DONE]\n\n"
 	text := strings.Repeat(`data: {"choices":[{"index":0,"delta":{"content":"word "}}]}`+"\n\n", deltas) +
 		`data: {"choices":[{"index":0,"delta":{"content":"end"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
 	var served atomic.Int64
@@ -115,7 +121,7 @@ func server(b *testing.B, rounds, deltas int) string {
 		body, _ := io.ReadAll(r.Body)
 		w.Header().Set("Content-Type", "text/event-stream")
 		if n := bytes.Count(body, []byte(`"role":"tool"`)); n < rounds {
-			_, _ = fmt.Fprintf(w, call, served.Add(1))
+			_, _ = fmt.Fprintf(w, call, served.Add(1), tool, args)
 			return
 		}
 		_, _ = io.WriteString(w, text)
@@ -150,6 +156,27 @@ func BenchmarkProgram(b *testing.B) {
 			b.ReportMetric(float64(c.cpu.Microseconds())/200, "µs-cpu/round")
 		}
 	})
+	b.Run("resume-200-rounds", func(b *testing.B) {
+		url := server(b, 200, 0)
+		for b.Loop() {
+			median(3, func() cost { return resumed(b, url, basis) }).report(b, base)
+		}
+	})
+	b.Run("10-commands", func(b *testing.B) {
+		p, url := newPlace(b), serverOf(b, 10, 0, `{\"input\":\"!true\"}`, "spawn")
+		for b.Loop() {
+			c := median(3, func() cost { return p.run(b, url, basis, args...) })
+			c.report(b, base)
+			b.ReportMetric(float64(c.wall.Microseconds())/10_000, "ms/command")
+		}
+	})
+	b.Run("size", func(b *testing.B) {
+		for b.Loop() {
+			b.ReportMetric(float64(size(b, basis))/(1<<20), "MB")
+			b.ReportMetric(float64(size(b, basis))/float64(size(b, empty)), "x-empty-program")
+			b.ReportMetric(0, "ns/op")
+		}
+	})
 	b.Run("10000-deltas", func(b *testing.B) {
 		p, url := newPlace(b), server(b, 0, 10_000)
 		for b.Loop() {
@@ -162,6 +189,40 @@ func BenchmarkProgram(b *testing.B) {
 			together(b, url, basis, args).report(b, base)
 		}
 	})
+}
+
+// resumed is the cost of going on with a task whose journal ends before its last
+// answer, as a kill leaves it.
+func resumed(b *testing.B, url, basis string) cost {
+	p := newPlace(b)
+	p.run(b, url, basis, "--model", "m", "go")
+	names, err := filepath.Glob(filepath.Join(p.data, "workspaces", "*", "agents", "*", "events.jsonl"))
+	if err != nil || len(names) != 1 {
+		b.Fatalf("journals = %q, %v, want one", names, err)
+	}
+	data, err := os.ReadFile(names[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir := filepath.Dir(names[0])
+	at := bytes.LastIndex(data, []byte(`"type":"model.answered"`))
+	if at < 0 {
+		b.Fatalf("%s holds no answer", names[0])
+	}
+	data = data[:bytes.LastIndexByte(data[:at], '\n')+1]
+	if err := errors.Join(os.WriteFile(names[0], data, 0o600), os.Remove(filepath.Join(dir, "terminal.json"))); err != nil {
+		b.Fatal(err)
+	}
+	key := filepath.Base(filepath.Dir(filepath.Dir(dir)))
+	return p.run(b, url, basis, "wait", key+"/"+filepath.Base(dir))
+}
+
+func size(b *testing.B, name string) int64 {
+	info, err := os.Stat(name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return info.Size()
 }
 
 // together runs ten processes at once and adds up what they used.

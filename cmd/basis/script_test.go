@@ -49,6 +49,9 @@ func setup(e *testscript.Env) error {
 	} {
 		e.Setenv(name, "")
 	}
+	if cache, err := exec.Command("go", "env", "GOCACHE").Output(); err == nil {
+		e.Setenv("REAL_GOCACHE", strings.TrimSpace(string(cache)))
+	}
 	e.Setenv("GORACE", "atexit_sleep_ms=0") // each program would linger for a second
 	e.Setenv("BASIS_DATA_DIR", filepath.Join(e.WorkDir, "data"))
 	e.Setenv("BASIS_CONFIG_DIR", filepath.Join(e.WorkDir, "config"))
