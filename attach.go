@@ -30,6 +30,7 @@ type attachment struct {
 	ref          Ref
 	writer       *journal.Writer
 	conversation *fileLock
+	from         reducer.State   // before the attach
 	first        []reducer.Entry // what the attach recorded
 	about        projections.About
 	warnings     []string
@@ -70,7 +71,7 @@ func (h *Home) attach(ref Ref, build func(*journal.Writer) (Performer, bool)) (*
 		}
 		return nil, err
 	}
-	a := &attachment{run: r, ref: ref, writer: w, conversation: conversation, about: f.about}
+	a := &attachment{run: r, ref: ref, writer: w, conversation: conversation, from: f.from, about: f.about}
 	if err := a.adopt(w, f); err != nil {
 		return nil, errors.Join(err, a.release())
 	}
@@ -108,6 +109,7 @@ func (h *Home) resume(f *fold, rec journal.Recovery) ([]journal.Draft, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.from = f.state
 	f.attach(due, h.o.Now().UnixMilli())
 	return projections.Drafts(f.events...)
 }
@@ -166,7 +168,7 @@ func (h *Home) begin(spec Spec, build func(*journal.Writer) (Performer, bool)) (
 		return nil, err
 	}
 	a := &attachment{
-		run: r, ref: m.ref, writer: w, conversation: m.conversation,
+		run: r, ref: m.ref, writer: w, conversation: m.conversation, from: m.base,
 		about: projections.About{Prompt: projections.PartsText(m.created.Prompt), Created: h.o.Now()},
 	}
 	if err := a.adopt(w, f); err != nil {

@@ -147,7 +147,7 @@ func TestContinueWhatHasChanged(t *testing.T) {
 				t.Fatal(err)
 			}
 			change(t, h, first.Ref)
-			out, err := h.Wait(limited(t), second, Drive{Started: func(Ref) { t.Error("it is driven") }})
+			out, err := h.Wait(limited(t), second, Drive{Started: func(Ref, reducer.State) { t.Error("it is driven") }})
 			if about, ok := errors.AsType[*TaskError](err); !ok || about.Ref != second || out.State.Ended() {
 				t.Errorf("Wait = %v, want an error about %s", err, second)
 			}

@@ -21,8 +21,9 @@ type Drive struct {
 	// drives. It may be slow and it is called from one goroutine.
 	Sink Sink
 
-	// Started is called once the task is this process's to drive.
-	Started func(Ref)
+	// Started is called once the task is this process's to drive, with the state
+	// that the first entry for Sink goes on from.
+	Started func(ref Ref, from reducer.State)
 
 	// Warn takes one line about something that went wrong and was dealt with.
 	Warn func(string)
@@ -115,7 +116,7 @@ func (h *Home) watchUntilFree(ctx context.Context, ref Ref, timeout <-chan time.
 // lets go.
 func (h *Home) finish(ctx context.Context, a *attachment, d Drive) (Outcome, error) {
 	if d.Started != nil {
-		d.Started(a.ref)
+		d.Started(a.ref, a.from)
 	}
 	for _, w := range a.warnings {
 		d.warn(w)

@@ -73,7 +73,7 @@ func TestWaitIsRepeatable(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		again, err := h.Wait(limited(t), out.Ref, Drive{Started: func(Ref) { t.Error("Wait drives a task that has ended") }})
+		again, err := h.Wait(limited(t), out.Ref, Drive{Started: func(Ref, reducer.State) { t.Error("Wait drives a task that has ended") }})
 		if got := h.ended(t, again, err); !cmp.Equal(got, want) || again.Drove {
 			t.Errorf("Wait = %+v, drove %v, want %+v", got, again.Drove, want)
 		}

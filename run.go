@@ -263,6 +263,7 @@ func (r *run) retire(batch []arrival) error {
 type fold struct {
 	r       *run
 	about   projections.About // if a journal was replayed
+	from    reducer.State     // what the replay came to
 	state   reducer.State
 	events  []reducer.Event
 	entries []reducer.Entry

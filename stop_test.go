@@ -23,7 +23,7 @@ func newRunning() *running {
 	r := &running{began: make(chan Ref, 1)}
 	var ref Ref
 	r.drive = Drive{
-		Started: func(started Ref) { ref = started },
+		Started: func(started Ref, _ reducer.State) { ref = started },
 		Sink: func(u Update) {
 			if u.Live && u.Progress.Kind == reducer.ProgressOutput && strings.Contains(u.Progress.Text, "began") {
 				select {

@@ -21,15 +21,13 @@ type renderer struct {
 	calls  map[string]string
 }
 
-func (a *app) newRenderer(h *basis.Home, ref basis.Ref) *renderer {
-	return &renderer{con: a.con, stream: stream(h, ref), calls: map[string]string{}}
+func (a *app) newRenderer(s *projections.Stream) *renderer {
+	return &renderer{con: a.con, stream: s, calls: s.Asked()}
 }
 
-// stream is the public stream of a task. Whoever attached to it or looks for it
-// has said by then that what it continues can't be read, if that is so.
-func stream(h *basis.Home, ref basis.Ref) *projections.Stream {
-	base, _ := h.Base(ref)
-	return projections.NewStream(projections.StreamOptions{Task: ref.String(), Program: basis.Version, Load: h.Load(ref), Base: base})
+// stream is the public stream of a task from a state of it on.
+func stream(h *basis.Home, ref basis.Ref, from reducer.State) *projections.Stream {
+	return projections.NewStream(projections.StreamOptions{Task: ref.String(), Program: basis.Version, Load: h.Load(ref), Base: from})
 }
 
 // update shows one thing that happened.
@@ -51,15 +49,6 @@ func (r *renderer) update(u basis.Update) {
 	case reducer.TurnEnded:
 		r.turnEnded(e)
 	default: // the public stream has lines for the others
-	}
-}
-
-// past takes in what happened earlier and shows nothing of it.
-func (r *renderer) past(e reducer.Entry) {
-	for _, l := range r.stream.Entry(e) {
-		if b, ok := l.Body.(projections.ToolQueued); ok {
-			r.calls[b.ToolCallID] = b.Summary
-		}
 	}
 }
 

@@ -120,9 +120,9 @@ func (a *app) made(ref basis.Ref, asJSON bool) error {
 func (a *app) run(ctx context.Context, h *basis.Home, r request, ref *basis.Ref) error {
 	view := a.newView(h, r.route == streamed, r.json)
 	d := a.drive(view, r.timeout)
-	d.Started = func(made basis.Ref) {
+	d.Started = func(made basis.Ref, from reducer.State) {
 		*ref = made
-		view.open(made)
+		view.open(made, from)
 		a.con.say("basis: task " + made.String())
 		a.con.begin()
 	}

@@ -18,53 +18,32 @@ import (
 type view struct {
 	a     *app
 	home  *basis.Home
-	ref   basis.Ref
 	json  bool // the end is JSON
 	lines bool // and what happens before it, too
 	human *renderer
 	out   *jsonl
-	first bool // nothing durable has come yet
 }
 
 func (a *app) newView(h *basis.Home, lines, asJSON bool) *view {
-	return &view{a: a, home: h, json: asJSON, lines: lines, first: true}
+	return &view{a: a, home: h, json: asJSON, lines: lines}
 }
 
-// open says which task it is.
-func (v *view) open(ref basis.Ref) {
-	v.ref = ref
-	switch {
+// open begins the showing of a task, from a state of it on.
+func (v *view) open(ref basis.Ref, from reducer.State) {
+	switch s := stream(v.home, ref, from); {
 	case v.lines:
-		v.out = &jsonl{con: v.a.con, stream: stream(v.home, ref)}
+		v.out = &jsonl{con: v.a.con, stream: s}
 	case !v.json:
-		v.human = v.a.newRenderer(v.home, ref)
+		v.human = v.a.newRenderer(s)
 	}
 }
 
 func (v *view) update(u basis.Update) {
-	if v.first && !u.Live {
-		v.first = false
-		v.catchUp(u.Entry.Seq)
-	}
 	switch {
 	case v.out != nil:
 		v.out.update(u)
 	case v.human != nil:
 		v.human.update(u)
-	}
-}
-
-// catchUp folds what stood in the journal before this process attached: a call
-// that goes on was asked for then.
-func (v *view) catchUp(to uint64) {
-	if v.human == nil || to <= 1 {
-		return
-	}
-	for e, err := range v.home.Entries(context.Background(), v.ref) {
-		if err != nil || e.Seq >= to {
-			return
-		}
-		v.human.past(e)
 	}
 }
 
@@ -168,9 +147,9 @@ func (a *app) wait(ctx context.Context, c *cli.Command, h *basis.Home, ref basis
 		return err
 	}
 	v := a.newView(h, false, c.Bool("json"))
-	v.open(ref)
 	d := a.drive(v, timeout)
-	d.Started = func(basis.Ref) {
+	d.Started = func(ref basis.Ref, from reducer.State) {
+		v.open(ref, from)
 		if !v.json {
 			a.con.begin()
 		}
@@ -240,13 +219,16 @@ func (a *app) watch(ctx context.Context, c *cli.Command, h *basis.Home, ref basi
 
 // show shows a task from its beginning, and gives how far it came.
 func (a *app) show(ctx context.Context, v *view, ref basis.Ref) (reducer.State, error) {
-	v.open(ref)
+	s, err := v.home.Base(ref)
+	if err != nil {
+		return s, err
+	}
+	v.open(ref, s)
 	if v.out != nil {
 		v.out.watching, v.out.seq = true, 1
 	} else {
 		a.con.begin()
 	}
-	var s reducer.State
 	for u, err := range v.home.Watch(ctx, ref) {
 		if err != nil {
 			return s, err

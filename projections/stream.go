@@ -37,6 +37,15 @@ func NewStream(o StreamOptions) *Stream { return &Stream{o: o, state: o.Base} }
 // State is the fold of everything shown so far.
 func (s *Stream) State() reducer.State { return s.state }
 
+// Asked is a line about each call of the newest answer, by the call's id.
+func (s *Stream) Asked() map[string]string {
+	asked := map[string]string{}
+	for _, c := range s.state.Turn.Calls {
+		asked[c.ID] = Summary(c.Name, input(s.Text(c.Args)))
+	}
+	return asked
+}
+
 // Entry gives the lines that one entry adds.
 func (s *Stream) Entry(e reducer.Entry) []Line {
 	before := s.state
