@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,10 +86,12 @@ func NewPerformer(o Options) *Performer {
 	return &Performer{o: o, redact: Redactor(o.Secrets)}
 }
 
-// Redactor puts the names of secrets in the place of their values.
+// Redactor puts the names of secrets in the place of their values. A value that
+// begins with another one is looked for first, so that nothing of it is left.
 func Redactor(secrets []Secret) *strings.Replacer {
+	longest := slices.SortedStableFunc(slices.Values(secrets), func(a, b Secret) int { return len(b.Value) - len(a.Value) })
 	var pairs []string
-	for _, s := range secrets {
+	for _, s := range longest {
 		if len(s.Value) >= minSecret {
 			pairs = append(pairs, s.Value, s.String())
 		}
