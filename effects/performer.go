@@ -103,6 +103,9 @@ func Redactor(secrets []Secret) *strings.Replacer {
 // nonsense of ordinary text.
 const minSecret = 6
 
+// since is how many milliseconds something took, 0 if the clock was set back.
+func (p *Performer) since(begun time.Time) int64 { return max(p.o.Now().Sub(begun).Milliseconds(), 0) }
+
 // CanAsk reports whether there is anybody to answer an Ask.
 func (p *Performer) CanAsk() bool { return p.o.Approver != nil }
 
