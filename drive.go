@@ -44,6 +44,12 @@ func (h *Home) Terminal(o Outcome) projections.Terminal {
 	return projections.TerminalOf(o.State, h.blobs(o.Ref).Get)
 }
 
+// Answer is the task's whole result. If it is kept in a blob that can't be read,
+// the error says why, and the text is its head and its tail.
+func (h *Home) Answer(o Outcome) (string, error) {
+	return projections.Whole(o.State.End.Result, h.Load(o.Ref))
+}
+
 // Run makes a task and drives it to its end. The error is a *[Stop] if the run
 // let go of it, [ErrTimeout] if the wait ended first.
 func (h *Home) Run(ctx context.Context, spec Spec, d Drive) (Outcome, error) {

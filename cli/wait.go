@@ -58,7 +58,7 @@ func (a *app) outcome(h *basis.Home, v *view, out basis.Outcome, err error, time
 		if err != nil { // the work is done and on disk; only the leaving went wrong
 			a.con.say("basis: " + flat(err.Error()))
 		}
-		return a.ended(v, out.Ref, h.Terminal(out))
+		return a.ended(h, v, out)
 	case err == nil:
 		return errors.New("the run has let go of the task before its end")
 	case errors.Is(err, basis.ErrTimeout):
@@ -68,8 +68,9 @@ func (a *app) outcome(h *basis.Home, v *view, out basis.Outcome, err error, time
 }
 
 // ended prints a terminal record and gives its exit code (CLI-103, CLI-104).
-func (a *app) ended(v *view, ref basis.Ref, t projections.Terminal) error {
-	next := "basis watch " + ref.String()
+func (a *app) ended(h *basis.Home, v *view, out basis.Outcome) error {
+	t := h.Terminal(out)
+	next := "basis watch " + out.Ref.String()
 	if t.State != string(reducer.StateSucceeded) {
 		next = synopsis("spawn")
 	}
@@ -82,20 +83,20 @@ func (a *app) ended(v *view, ref basis.Ref, t projections.Terminal) error {
 			Task string `json:"task"`
 			projections.Terminal
 			Next string `json:"next"`
-		}{ref.String(), t, next})))
+		}{out.Ref.String(), t, next})))
 		return exitOf(t)
 	}
-	a.verdict(v, t)
+	a.verdict(h, v, out, t)
 	a.con.say("next: use `" + next + "`")
 	return exitOf(t)
 }
 
 // verdict is a terminal record in words.
-func (a *app) verdict(v *view, t projections.Terminal) {
+func (a *app) verdict(h *basis.Home, v *view, out basis.Outcome, t projections.Terminal) {
 	switch reducer.TaskState(t.State) {
 	case reducer.StateSucceeded, reducer.StateClosed:
 		if !v.said() {
-			a.con.reply(t.Result)
+			a.answer(h, out)
 		}
 		if t.StoppedBy != "" {
 			a.con.say("basis: stopped by " + t.StoppedBy)
@@ -106,6 +107,15 @@ func (a *app) verdict(v *view, t projections.Terminal) {
 		a.con.say("basis: task was cancelled")
 	default:
 		a.con.print("task state: unknown\n")
+	}
+}
+
+// answer prints the whole result, which a terminal record cuts.
+func (a *app) answer(h *basis.Home, out basis.Outcome) {
+	text, err := h.Answer(out)
+	a.con.reply(text)
+	if err != nil {
+		a.con.say("basis: only the beginning and the end of the answer are there: " + flat(err.Error()))
 	}
 }
 
@@ -277,7 +287,7 @@ func (a *app) cancel(_ context.Context, c *cli.Command, h *basis.Home, ref basis
 	if !asked {
 		if s, err := h.State(ref); err == nil && s.Ended() {
 			v := a.newView(h, false, c.Bool("json"))
-			return a.ended(v, ref, h.Terminal(basis.Outcome{Ref: ref, State: s}))
+			return a.ended(h, v, basis.Outcome{Ref: ref, State: s})
 		}
 	}
 	next := "basis wait " + ref.String()

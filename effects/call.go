@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/basisagent/basis/reducer"
 )
@@ -105,7 +104,7 @@ func (p *Performer) runCall(ctx context.Context, s reducer.State, f reducer.RunC
 	if z, ok := t.(Summarizer); ok && r.Summary == z.Summarize(in) {
 		r.Summary = "" // the call itself says as much
 	}
-	e := p.settle(c, r, err, p.o.Now().Sub(begun))
+	e := p.settle(c, r, err, p.since(begun))
 	if ctx.Err() != nil && (r.IsError || err != nil) {
 		cause := context.Cause(ctx)
 		if errors.Is(cause, ErrStopped) && c.Class == reducer.ClassNone {
@@ -116,8 +115,8 @@ func (p *Performer) runCall(ctx context.Context, s reducer.State, f reducer.RunC
 	out.Report(e)
 }
 
-func (p *Performer) settle(c reducer.Call, r Result, err error, took time.Duration) reducer.CallSettled {
-	e := reducer.CallSettled{Call: c.ID, Outcome: reducer.OutcomeDone, Code: r.Code, Summary: r.Summary, MS: took.Milliseconds()}
+func (p *Performer) settle(c reducer.Call, r Result, err error, ms int64) reducer.CallSettled {
+	e := reducer.CallSettled{Call: c.ID, Outcome: reducer.OutcomeDone, Code: r.Code, Summary: r.Summary, MS: ms}
 	if r.IsError {
 		e.Outcome = reducer.OutcomeFailed
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/basisagent/basis/reducer"
 )
@@ -43,8 +44,9 @@ func (b *shelf) Path(r reducer.Ref) string { return "/blobs/" + r.Digest[len(r.D
 // settling runs one started call and returns how it settled.
 func settling(t *testing.T, tool speaker, name string) (reducer.CallSettled, *shelf) {
 	t.Helper()
-	out := &shelf{}
-	p := NewPerformer(Options{Blobs: out, Open: func(context.Context, reducer.State) (Workspace, error) {
+	out, clock := &shelf{}, time.Unix(1<<30, 0)
+	back := func() time.Time { clock = clock.Add(-time.Hour); return clock }
+	p := NewPerformer(Options{Blobs: out, Now: back, Open: func(context.Context, reducer.State) (Workspace, error) {
 		return Workspace{Tools: []Tool{tool}}, nil
 	}})
 	s := reducer.State{Turn: reducer.Turn{Calls: []reducer.Call{{ID: "r1.c1", Name: name, Phase: reducer.PhaseStarted}}}}
@@ -53,6 +55,9 @@ func settling(t *testing.T, tool speaker, name string) (reducer.CallSettled, *sh
 	p.Perform(t.Context(), s, reducer.RunCall{Call: "r1.c1"}, out)
 	if len(out.events) != 1 {
 		t.Fatalf("Perform reported %v, want one event", out.events)
+	}
+	if e := out.events[0].(reducer.CallSettled); e.MS != 0 {
+		t.Errorf("with a clock that was set back the call took %d ms, want 0", e.MS)
 	}
 	return out.events[0].(reducer.CallSettled), out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,10 +86,12 @@ func NewPerformer(o Options) *Performer {
 	return &Performer{o: o, redact: Redactor(o.Secrets)}
 }
 
-// Redactor puts the names of secrets in the place of their values.
+// Redactor puts the names of secrets in the place of their values. A value that
+// begins with another one is looked for first, so that nothing of it is left.
 func Redactor(secrets []Secret) *strings.Replacer {
+	longest := slices.SortedStableFunc(slices.Values(secrets), func(a, b Secret) int { return len(b.Value) - len(a.Value) })
 	var pairs []string
-	for _, s := range secrets {
+	for _, s := range longest {
 		if len(s.Value) >= minSecret {
 			pairs = append(pairs, s.Value, s.String())
 		}
@@ -99,6 +102,9 @@ func Redactor(secrets []Secret) *strings.Replacer {
 // minSecret is the shortest value that is hidden: anything shorter would make
 // nonsense of ordinary text.
 const minSecret = 6
+
+// since is how many milliseconds something took, 0 if the clock was set back.
+func (p *Performer) since(begun time.Time) int64 { return max(p.o.Now().Sub(begun).Milliseconds(), 0) }
 
 // CanAsk reports whether there is anybody to answer an Ask.
 func (p *Performer) CanAsk() bool { return p.o.Approver != nil }

@@ -89,3 +89,11 @@ func TestSecretsStayOutOfEvents(t *testing.T) {
 		t.Errorf("a secret prints as %s", shown)
 	}
 }
+
+// Of a value that begins with another one nothing is left.
+func TestRedactorTakesTheLongest(t *testing.T) {
+	r := Redactor([]Secret{{Name: "A", Value: "sk-shared"}, {Name: "B", Value: "sk-shared-and-more"}})
+	if got, want := r.Replace("sk-shared-and-more sk-shared"), "[redacted:B] [redacted:A]"; got != want {
+		t.Errorf("Replace = %q, want %q", got, want)
+	}
+}

@@ -58,7 +58,7 @@ func (p *Performer) callModel(ctx context.Context, s reducer.State, f reducer.Ca
 				out.Report(reducer.RoundFailed{Round: f.Round, Kind: "blob", Message: err.Error(), Usage: c.Answer.Usage})
 				return
 			}
-			e.MS = p.o.Now().Sub(begun).Milliseconds()
+			e.MS = p.since(begun)
 			out.Report(e)
 		}
 	}

@@ -70,8 +70,8 @@ func TestTerminalIsCut(t *testing.T) {
 	}
 	// JRN-68: a blob that is gone leaves what the record itself holds.
 	gone := TerminalOf(ended(reducer.TaskEnded{State: "succeeded", Result: reducer.Text{Blob: ref}}), func(reducer.Ref) ([]byte, error) { return nil, fs.ErrNotExist })
-	if !strings.HasPrefix(gone.Result, "x\n[…") || !strings.Contains(gone.Result, ref.Digest) {
-		t.Errorf("result whose blob is gone = %q, want its head, tail and digest", gone.Result)
+	if !gone.ResultTruncated || !strings.HasPrefix(gone.Result, "x\n[…") || !strings.Contains(gone.Result, ref.Digest) {
+		t.Errorf("result whose blob is gone = %q, truncated %v, want its head, tail and digest, and true", gone.Result, gone.ResultTruncated)
 	}
 }
 

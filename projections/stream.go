@@ -141,7 +141,10 @@ func (s *Stream) notices(messages ...string) []Body {
 func (s *Stream) agent() string { return s.state.Conversation }
 
 // Text is the whole of a text of this history, as far as it can be read.
-func (s *Stream) Text(t reducer.Text) string { return whole(t, s.o.Load) }
+func (s *Stream) Text(t reducer.Text) string {
+	text, _ := Whole(t, s.o.Load)
+	return text
+}
 
 // unopened is the whole run of a prompt whose turn never began: a stream
 // begins with run_started and ends with run_finished whatever happened.

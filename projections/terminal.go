@@ -2,6 +2,7 @@ package projections
 
 import (
 	"bytes"
+	"errors"
 	"path/filepath"
 
 	"github.com/basisagent/basis/reducer"
@@ -56,27 +57,35 @@ type Terminal struct {
 }
 
 // TerminalOf is the terminal record of a state that has ended; its State is ""
-// for one that has not. A result that is kept in a blob shows its head and
-// tail here; load reads it whole, and may be nil.
+// for one that has not. load reads a result that is kept in a blob; if it can't,
+// or is nil, the result is its head and tail, and counts as truncated.
 func TerminalOf(s reducer.State, load func(reducer.Ref) ([]byte, error)) Terminal {
 	e := s.End
 	t := Terminal{State: string(e.State), StoppedBy: string(e.StoppedBy), Usage: UsageOf(e.Usage)}
 	if e.State == reducer.StateCancelled {
 		t.StoppedBy = ""
 	}
-	t.Result, t.ResultTruncated = cut(whole(e.Result, load))
+	text, err := Whole(e.Result, load)
+	t.Result, t.ResultTruncated = cut(text)
+	t.ResultTruncated = t.ResultTruncated || err != nil
 	t.Error, _ = cut(e.Error)
 	return t
 }
 
-// whole is the text with its blob read, if it has one that can be read.
-func whole(t reducer.Text, load func(reducer.Ref) ([]byte, error)) string {
-	if t.Blob.Digest != "" && load != nil {
-		if data, err := load(t.Blob); err == nil {
-			return string(data)
-		}
+// Whole is the text with its blob read, if it has one. If that can't be read,
+// the error says why, and the text is what the record holds of it.
+func Whole(t reducer.Text, load func(reducer.Ref) ([]byte, error)) (string, error) {
+	if t.Blob.Digest == "" {
+		return t.String(), nil
 	}
-	return t.String()
+	if load == nil {
+		return t.String(), errors.ErrUnsupported
+	}
+	data, err := load(t.Blob)
+	if err != nil {
+		return t.String(), err
+	}
+	return string(data), nil
 }
 
 // cut keeps the first MaxResult bytes, at a character's boundary.
