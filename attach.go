@@ -33,7 +33,6 @@ type attachment struct {
 	from         reducer.State   // before the attach
 	first        []reducer.Entry // what the attach recorded
 	about        projections.About
-	warnings     []string
 }
 
 // attach takes the agent's locks, folds what is there and records the attach
@@ -61,7 +60,7 @@ func (h *Home) attach(ref Ref, build func(*journal.Writer) (Performer, bool)) (*
 	f := &fold{r: r, state: base}
 	o := h.journalOptions(ref.ID)
 	o.Anchors = anchors(dir)
-	w, rec, err := journal.Open(dir, o, func(rec journal.Recovery) ([]journal.Draft, error) {
+	w, _, err := journal.Open(dir, o, func(rec journal.Recovery) ([]journal.Draft, error) {
 		return h.resume(f, rec)
 	})
 	if err != nil {
@@ -77,9 +76,6 @@ func (h *Home) attach(ref Ref, build func(*journal.Writer) (Performer, bool)) (*
 	}
 	for _, recorded := range f.taken {
 		recorded()
-	}
-	if len(rec.Torn) > 0 {
-		a.warnings = append(a.warnings, fmt.Sprintf("the journal's end was torn; what was cut off is kept in %v", rec.Torn))
 	}
 	r.performer, r.askable = build(w)
 	return a, nil

@@ -39,7 +39,8 @@ type Outcome struct {
 	Drove bool          // this process did the last of the work
 }
 
-// Terminal is the task's terminal record as scripts read it.
+// Terminal is what the task came to, as scripts read it; Seq and Head are in the
+// file beside the journal only.
 func (h *Home) Terminal(o Outcome) projections.Terminal {
 	return projections.TerminalOf(o.State, h.blobs(o.Ref).Get)
 }
@@ -50,8 +51,9 @@ func (h *Home) Answer(o Outcome) (string, error) {
 	return projections.Whole(o.State.End.Result, h.Load(o.Ref))
 }
 
-// Run makes a task and drives it to its end. The error is a *[Stop] if the run
-// let go of it, [ErrTimeout] if the wait ended first.
+// Run makes a task and drives it to its end. That a task fails is no error: its
+// State.End says how it ended and what it answered. The error is a *[Stop] if the
+// run let go of it, [ErrTimeout] if the wait ended first.
 func (h *Home) Run(ctx context.Context, spec Spec, d Drive) (Outcome, error) {
 	a, err := h.begin(spec, h.performer(d))
 	if err != nil {
@@ -123,9 +125,6 @@ func (h *Home) watchUntilFree(ctx context.Context, ref Ref, timeout <-chan time.
 func (h *Home) finish(ctx context.Context, a *attachment, d Drive) (Outcome, error) {
 	if d.Started != nil {
 		d.Started(a.ref, a.from)
-	}
-	for _, w := range a.warnings {
-		d.warn(w)
 	}
 	h.keepBallast()
 	streaming := newLive(a.writer.Dir())

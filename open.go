@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -167,7 +168,11 @@ func (h *Home) model(ctx context.Context, s reducer.State) (provider.Model, redu
 	if source.Model == "" {
 		models, err := m.Models(ctx)
 		if err != nil {
-			return nil, none, 0, fmt.Errorf("no model is named, and the list of %s could not be read: %w; name one with --model or BASIS_MODEL", choice, err)
+			next := "name one with --model or BASIS_MODEL"
+			if e, ok := errors.AsType[*provider.Error](err); ok && e.Kind == provider.KindAuth {
+				next = "check the key in " + cmp.Or(choice.SourceVar, "BASIS_API_KEY")
+			}
+			return nil, none, 0, fmt.Errorf("no model is named, and the list of %s could not be read: %w; %s", choice, err, next)
 		}
 		newest, err := provider.Newest(choice.Provider, models)
 		if err != nil {

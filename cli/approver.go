@@ -25,10 +25,14 @@ type approver struct {
 func (p *approver) Review(ctx context.Context, a basis.Approval) (basis.Verdict, error) {
 	tool := flat(a.Tool)
 	p.con.say("\n" + tool + " wants to run")
-	if d := firstOf(a.Description); d != "" {
+	if d := sentence(a.Description); d != "" {
 		p.con.say("  " + printable(d))
 	}
-	for _, l := range excerpt(subject(a)) {
+	var lines []string
+	if s := strings.TrimRight(subject(a), "\n"); s != "" {
+		lines = strings.Split(s, "\n")
+	}
+	for _, l := range excerpt(append(lines, change(a.Input)...)) {
 		p.con.say("  | " + printable(l))
 	}
 	done := p.con.ask("allow? y once, a always in this run, n not now, r never in this run [y/n/a/r]: ")
@@ -77,38 +81,77 @@ func subject(a basis.Approval) string {
 	return a.Summary
 }
 
-// Limits of what a question shows.
-const (
-	maxAskedLines = 40
-	maxAskedLine  = 400
-)
+// sentence is the first sentence of a description: the rest is for the model.
+func sentence(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if first, _, more := strings.Cut(s, ". "); more {
+		s = first + "."
+	}
+	return cut(s, askedLine)
+}
 
-// excerpt is the text in lines, and how much is left out if it is too long to
-// show. A command is shown to its end wherever that is possible: what a person
-// does not see they can't judge.
-func excerpt(s string) []string {
-	if s == "" {
+// change is what a call would write: the lines that go, and those that come.
+func change(input json.RawMessage) []string {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(input, &m) != nil {
 		return nil
 	}
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	if more := len(lines) - maxAskedLines; more > 0 {
-		lines = append(slices.Clone(lines[:maxAskedLines]), "… and "+counted(more, "more line"))
+	var edits []map[string]json.RawMessage
+	if json.Unmarshal(m["edits"], &edits) != nil {
+		edits = []map[string]json.RawMessage{m}
 	}
-	for i, l := range lines {
-		if more := len(l) - maxAskedLine; more > 0 {
-			lines[i] = strings.ToValidUTF8(l[:maxAskedLine], "") + "… and " + counted(more, "more byte")
-		}
+	var lines []string
+	for _, e := range edits {
+		lines = append(lines, marked("- ", textOf(e, "old_string", "oldText", "oldString", "old"))...)
+		lines = append(lines, marked("+ ", textOf(e, "new_string", "newText", "newString", "new", "content"))...)
 	}
 	return lines
 }
 
-func firstOf(s string) string {
-	for l := range strings.Lines(s) {
-		if l = strings.TrimSpace(l); l != "" {
-			return cut(l, 160)
+// textOf is the first text under one of the names that models write.
+func textOf(m map[string]json.RawMessage, names ...string) string {
+	for _, name := range names {
+		var s string
+		if json.Unmarshal(m[name], &s) == nil && s != "" {
+			return s
 		}
 	}
 	return ""
+}
+
+func marked(mark, text string) []string {
+	var lines []string
+	for l := range strings.Lines(text) {
+		lines = append(lines, mark+strings.TrimSuffix(l, "\n"))
+	}
+	return lines
+}
+
+// Limits of what a question shows.
+const (
+	askedHead = 80  // lines of the beginning
+	askedTail = 40  // and of the end
+	askedLine = 160 // runes; what is longer goes on in the next line
+)
+
+// excerpt is the text in lines that a terminal shows whole: a long one goes on
+// in the next, since what a person does not see they can't judge. Of very many
+// lines the beginning and the end are shown, and how many are between them.
+func excerpt(lines []string) []string {
+	var shown []string
+	for _, l := range lines {
+		rest := []rune(strings.ToValidUTF8(l, "\uFFFD"))
+		for len(rest) > askedLine {
+			shown = append(shown, string(rest[:askedLine]))
+			rest = rest[askedLine:]
+		}
+		shown = append(shown, string(rest))
+	}
+	if more := len(shown) - askedHead - askedTail; more > 0 {
+		tail := shown[len(shown)-askedTail:]
+		shown = append(append(slices.Clone(shown[:askedHead]), "… "+counted(more, "line")+" are not shown …"), tail...)
+	}
+	return shown
 }
 
 // line reads one line of the terminal. When ctx ends it returns at once, and

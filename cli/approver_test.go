@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,15 +56,35 @@ func TestSubject(t *testing.T) {
 	}
 }
 
-// A person sees how much they do not see.
-func TestExcerpt(t *testing.T) {
-	lines := excerpt(strings.Repeat("l\n", maxAskedLines+3))
-	if got, want := lines[len(lines)-1], "… and 3 more lines"; got != want || len(lines) != maxAskedLines+1 {
-		t.Errorf("excerpt of %d lines ends with %q after %d lines, want %q", maxAskedLines+3, got, len(lines), want)
+// CLI-70: what would be written is shown, as the lines that go and that come.
+func TestChange(t *testing.T) {
+	for _, tt := range []struct {
+		input string
+		want  []string
+	}{
+		{`{"path":"a","content":"one\ntwo\n"}`, []string{"+ one", "+ two"}},
+		{`{"path":"a","edits":[{"old_string":"x","new_string":"y\nz"},{"oldText":"b","newText":""}]}`, []string{"- x", "+ y", "+ z", "- b"}},
+		{`{"path":"a","old":"x","new":"y"}`, []string{"- x", "+ y"}},
+		{`{"input":"!ls"}`, nil},
+		{`nonsense`, nil},
+	} {
+		if got := change(json.RawMessage(tt.input)); !slices.Equal(got, tt.want) {
+			t.Errorf("change(%s) = %q, want %q", tt.input, got, tt.want)
+		}
 	}
-	long := excerpt(strings.Repeat("é", maxAskedLine))
-	if !strings.HasSuffix(long[0], "more bytes") {
-		t.Errorf("excerpt of a long line ends with %q, want how much is left out", long[0][len(long[0])-20:])
+}
+
+// CLI-70: nothing of a long line is left out, and of very many lines a person
+// sees both ends and how many are between them.
+func TestExcerpt(t *testing.T) {
+	long := "!true" + strings.Repeat(" ", 5000) + "; rm -rf é"
+	lines := excerpt([]string{"first", long})
+	if got := strings.Join(lines[1:], ""); got != long || len(lines) < 30 {
+		t.Errorf("excerpt of a long line = %d lines, want all of it", len(lines))
+	}
+	many := excerpt(slices.Repeat([]string{"l"}, askedHead+askedTail+3))
+	if len(many) != askedHead+askedTail+1 || many[askedHead] != "… 3 lines are not shown …" {
+		t.Errorf("excerpt of many lines = %d lines, %q between them", len(many), many[askedHead])
 	}
 }
 

@@ -281,10 +281,14 @@ func dashed(name string) string {
 }
 
 func tooMany(c *cli.Command, want int) error {
-	return &usageError{
-		what: fmt.Sprintf("basis %s takes %s, got %d arguments", c.Name, counted(want, "argument"), c.Args().Len()),
-		next: "use `" + synopsis(c.Name) + "`; a prompt of several words needs quotes",
+	e := &usageError{
+		what: fmt.Sprintf("basis %s takes %s, got %d", c.Name, counted(want, "argument"), c.Args().Len()),
+		next: "use `" + synopsis(c.Name) + "`",
 	}
+	if c.Name == "spawn" {
+		e.next += "; a prompt of several words needs quotes"
+	}
+	return e
 }
 
 // exitOf is the code for a terminal record (CLI-2).

@@ -30,7 +30,7 @@ func workspaceFlag() cli.Flag {
 }
 
 func timeoutFlag() cli.Flag {
-	return text("timeout", "DURATION", "stop waiting after this long; 30m if not given")
+	return text("timeout", "DURATION", "wait for this long: no new turn begins after it, one in flight ends; 30m if not given")
 }
 
 // maxSeconds is the longest duration that can be given.

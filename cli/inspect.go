@@ -156,17 +156,17 @@ func (a *app) replay(ctx context.Context, c *cli.Command, h *basis.Home, ref bas
 		return err
 	}
 	s, seq, err := replay.At(base, h.Entries(ctx, ref), p)
-	if err != nil {
+	if _, damaged := errors.AsType[*basis.CorruptError](err); err != nil && (!damaged || seq == 0) {
 		return err
 	}
 	t := transcript{load: h.Load(ref)}
 	if c.Bool("json") {
 		a.con.print(string(line(t.json(ref, s, seq))))
-		return nil
+		return err
 	}
 	a.con.reply(t.words(s))
 	a.con.say(fmt.Sprintf("basis: %s after record %d of task %s", counted(s.Transcript.Len(), "message"), seq, ref))
-	return nil
+	return err // of a damaged journal, whose good records are shown
 }
 
 func (a *app) verifyCommand() *cli.Command {

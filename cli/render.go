@@ -88,7 +88,9 @@ func lastLine(s string) string {
 func (r *renderer) line(b projections.Body) {
 	switch b := b.(type) {
 	case projections.RunStarted:
-		r.con.say("basis: " + flat(b.Model) + ", " + counted(len(b.ContextFiles), "context file"))
+		if b.Model != "" { // a prompt whose turn never began has none
+			r.con.say("basis: " + flat(b.Model) + ", " + counted(len(b.ContextFiles), "context file"))
+		}
 		noModel(r.con, b)
 	case projections.AssistantMessage:
 		r.message(b.Text)

@@ -239,6 +239,9 @@ func (a *app) show(ctx context.Context, v *view, ref basis.Ref) (reducer.State, 
 	} else {
 		a.con.begin()
 	}
+	if state, err := v.home.State(ref); err == nil && !state.Ended() && !v.home.Held(ref) {
+		a.con.say("basis: nobody drives this task now; `basis wait " + ref.String() + "` does")
+	}
 	for u, err := range v.home.Watch(ctx, ref) {
 		if err != nil {
 			return s, err

@@ -112,6 +112,9 @@ func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 		}
 		return []Body{childUpdate(e.N, e.Task, status, asked(before, e), e.Error)}
 	case reducer.JournalRepaired:
+		if e.CutBytes == 0 {
+			return nil // a whole record lacked the end of its line
+		}
 		return s.notices("the end of the journal was torn: " + strconv.FormatInt(e.CutBytes, 10) +
 			" bytes after record " + strconv.FormatUint(e.AfterSeq, 10) + " were set aside in " + e.File)
 	case reducer.Note:
