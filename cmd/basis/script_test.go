@@ -8,10 +8,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,6 +27,10 @@ func TestMain(m *testing.M) { golden.Main(m, map[string]func(){"basis": main}) }
 
 // The scripts run this program as a user does, against a scripted model.
 func TestScripts(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) { // under nohup; what the scripts start would ignore it too
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+		t.Cleanup(func() { signal.Ignore(syscall.SIGHUP) })
+	}
 	golden.Script(t, filepath.Join("..", "..", "cli", "testdata", "script"), golden.Options{
 		Setup: setup, Condition: condition,
 		Commands: map[string]golden.Command{
