@@ -98,7 +98,7 @@ func (s Spec) readImages() ([]image, error) {
 func keepImages(dir string, images []image) ([]reducer.Part, error) {
 	var parts []reducer.Part
 	for _, img := range images {
-		ref, err := blobs{dir}.Put(img.data, img.media)
+		ref, err := blobsIn(dir).Put(img.data, img.media)
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,7 @@ func (h *Home) performer(d Drive) func(*journal.Writer) (Performer, bool) {
 		p := effects.NewPerformer(effects.Options{
 			Open:     h.openWorkspace,
 			Approver: d.Approver,
-			Blobs:    blobs{w.Dir()},
+			Blobs:    blobsIn(w.Dir()),
 			Now:      h.o.Now,
 			Secrets:  h.secrets(),
 		})
