@@ -147,6 +147,11 @@ func (h *Home) secrets() []effects.Secret {
 			all = append(all, effects.Secret{Name: name, Value: v})
 		}
 	}
+	for _, g := range h.o.Gateways {
+		if v := g.Key.Reveal(); v != "" {
+			all = append(all, effects.Secret{Name: "gateway key", Value: v})
+		}
+	}
 	return all
 }
 
