@@ -275,3 +275,36 @@ func TestOlderBlobsLookUpOnce(t *testing.T) {
 		t.Errorf("the older task's text = %d bytes, %v; want it without another look at the journals", len(data), err)
 	}
 }
+
+// CLI-76: the answer of a task that has ended is told whatever became of the
+// tasks that it continues; going on from it is refused.
+func TestContinuedAnswerOutlivesTheOlderTask(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, h *Home, first Ref){
+		"gone": func(t *testing.T, h *Home, first Ref) {
+			if err := os.RemoveAll(h.AgentDir(first)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"damaged": func(t *testing.T, h *Home, first Ref) {
+			edit(t, h, first, func(s string) string { return strings.Replace(s, "first", "fjrst", 1) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := providertest.Script(t, providertest.Text("one"), providertest.Text("two"))
+			h, ws := newHome(t, nil), newWorkspace(t)
+			spec := asking(s, ws, "first")
+			first, err := h.Run(limited(t), spec, Drive{})
+			h.ended(t, first, err)
+			second, err := h.Run(limited(t), continuing(spec, "second"), Drive{})
+			h.ended(t, second, err)
+			spoil(t, h, first.Ref)
+			out, err := h.Wait(limited(t), second.Ref, Drive{})
+			if got := h.ended(t, out, err); got.Result != "two" {
+				t.Errorf("Wait = %+v, want its answer", got)
+			}
+			if ref, err := h.Spawn(continuing(spec, "third")); err == nil {
+				t.Errorf("Spawn = %s, want a refusal", ref)
+			}
+		})
+	}
+}
