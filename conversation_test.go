@@ -180,7 +180,7 @@ func TestContinueOnce(t *testing.T) {
 	spec := asking(s, ws, "first")
 	first, err := h.Run(limited(t), spec, Drive{})
 	h.ended(t, first, err)
-	for range 40 {
+	for range 25 {
 		won := continueAtOnce(t, h, spec)
 		if len(won) != 1 {
 			t.Fatalf("%d continuations, want 1", len(won))

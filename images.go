@@ -66,6 +66,9 @@ func readImage(path string) (data []byte, media string, err error) {
 	if err != nil {
 		return refuse("cannot be read: %v", inner(err))
 	}
+	if len(data) > MaxImage {
+		return refuse("is more than %d bytes large; make it smaller", MaxImage) // it has grown since
+	}
 	if media = imageMedia(data); media == "" {
 		return refuse("is no PNG, JPEG, GIF or WebP image")
 	}
