@@ -3,6 +3,7 @@ package basis
 import (
 	"errors"
 	"path/filepath"
+	"sync"
 
 	"github.com/basisagent/basis/journal"
 	"github.com/basisagent/basis/reducer"
@@ -10,9 +11,25 @@ import (
 
 // blobs keeps an agent's long texts in its directory. What a continuation took
 // over may name texts that the agents before it keep.
-type blobs struct{ dir string }
+type blobs struct {
+	dir   string
+	older func() []string // the directories of the agents before it, newest first
+}
 
-func (h *Home) blobs(ref Ref) blobs { return blobs{h.agentDir(ref)} }
+func (h *Home) blobs(ref Ref) blobs { return blobsIn(h.agentDir(ref)) }
+
+// blobsIn are the blobs of an agent's directory. The agents before it are looked
+// up once: a long conversation may name a long text of each of them.
+func blobsIn(dir string) blobs {
+	return blobs{dir, sync.OnceValue(func() []string {
+		var dirs []string
+		line, _ := lineage(dir) // what can't be read has no blobs either
+		for _, a := range line {
+			dirs = append(dirs, sibling(dir, a.Agent))
+		}
+		return dirs
+	})}
+}
 
 func (b blobs) own() journal.Blobs { return journal.OpenBlobs(b.dir, nil) }
 
@@ -46,9 +63,8 @@ func first[T any](b blobs, ask func(journal.Blobs) (T, error)) (T, error) {
 	if !errors.Is(err, journal.ErrNoBlob) {
 		return got, err
 	}
-	line, _ := lineage(b.dir) // what can't be read has no blobs either
-	for _, a := range line {
-		if older, e := ask(journal.OpenBlobs(sibling(b.dir, a.Agent), nil)); !errors.Is(e, journal.ErrNoBlob) {
+	for _, dir := range b.older() {
+		if older, e := ask(journal.OpenBlobs(dir, nil)); !errors.Is(e, journal.ErrNoBlob) {
 			return older, e
 		}
 	}
@@ -58,9 +74,8 @@ func first[T any](b blobs, ask func(journal.Blobs) (T, error)) (T, error) {
 // roots are the directories that hold blobs which the transcript may name.
 func (b blobs) roots() []string {
 	dirs := []string{filepath.Join(b.dir, journal.BlobDir)}
-	line, _ := lineage(b.dir)
-	for _, a := range line {
-		dirs = append(dirs, filepath.Join(sibling(b.dir, a.Agent), journal.BlobDir))
+	for _, dir := range b.older() {
+		dirs = append(dirs, filepath.Join(dir, journal.BlobDir))
 	}
 	return dirs
 }

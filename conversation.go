@@ -147,7 +147,7 @@ func (h *Home) lastEnd(workspace string) (end, error) {
 		return end{}, err
 	}
 	e := end{conversation: created.Conversation, lock: lock}
-	if err := h.settleOn(&e, rows); err != nil {
+	if err := h.settleOn(&e, workspace); err != nil {
 		lock.release()
 		return end{}, err
 	}
@@ -164,8 +164,13 @@ func (h *Home) running(conversation string, rows []Row) error {
 }
 
 // settleOn finds the newest task of the conversation, which must have ended.
-// The caller holds the conversation's lock, so nobody else continues it now.
-func (h *Home) settleOn(e *end, rows []Row) error {
+// The caller holds the conversation's lock, so nobody else continues it now; the
+// tasks are listed only here, because somebody may have done so before.
+func (h *Home) settleOn(e *end, workspace string) error {
+	rows, err := h.List(workspace)
+	if err != nil {
+		return err
+	}
 	tip, err := h.tip(e.conversation, rows)
 	if err != nil {
 		return err
@@ -196,12 +201,16 @@ func (h *Home) settleOn(e *end, rows []Row) error {
 	return nil
 }
 
-// tip is the task of a conversation that no other one continues.
+// tip is the task of a conversation that no other one continues. A task whose
+// journal does not even say what it is for belongs to none (CLI-95).
 func (h *Home) tip(conversation string, rows []Row) (Ref, error) {
 	continued := map[string]bool{}
 	var members []Ref
 	for _, r := range rows {
 		c, err := h.created(r.Ref)
+		if _, damaged := errors.AsType[*CorruptError](err); damaged || errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
 		if err != nil {
 			return Ref{}, err
 		}

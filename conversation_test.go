@@ -172,13 +172,33 @@ func edit(t *testing.T, h *Home, ref Ref, change func(string) string) {
 }
 
 // CLI-59: many shells continue one conversation at once: one task comes of
-// it, the others are told which.
+// it, the others are told which. Several rounds, because what one of them saw
+// before it had the lock may be old by then.
 func TestContinueOnce(t *testing.T) {
 	s := providertest.Script(t, providertest.Text("one"))
 	h, ws := newHome(t, nil), newWorkspace(t)
 	spec := asking(s, ws, "first")
 	first, err := h.Run(limited(t), spec, Drive{})
 	h.ended(t, first, err)
+	for range 25 {
+		won := continueAtOnce(t, h, spec)
+		if len(won) != 1 {
+			t.Fatalf("%d continuations, want 1", len(won))
+		}
+		_, err = h.Spawn(continuing(spec, "third"))
+		if e, ok := errors.AsType[*ContinueError](err); !ok || e.Ref != won[0] {
+			t.Errorf("Spawn = %v, want an error that names %s", err, won[0])
+		}
+		if err := os.RemoveAll(h.AgentDir(won[0])); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// continueAtOnce continues one conversation from many sides, and gives the
+// tasks that came of it.
+func continueAtOnce(t *testing.T, h *Home, spec Spec) []Ref {
+	t.Helper()
 	type made struct {
 		ref Ref
 		err error
@@ -201,11 +221,90 @@ func TestContinueOnce(t *testing.T) {
 			t.Errorf("Spawn = %v, want a *ContinueError", r.err)
 		}
 	}
-	if len(won) != 1 {
-		t.Fatalf("%d continuations, want 1", len(won))
+	return won
+}
+
+// CLI-55, CLI-95: a stranger's journal of which nothing can be read does not
+// stand in the way of the directory's conversation.
+func TestContinueBesideDamage(t *testing.T) {
+	s := providertest.Script(t, providertest.Text("one"), providertest.Text("two"))
+	h, ws := newHome(t, nil), newWorkspace(t)
+	spec := asking(s, ws, "first")
+	var strangers []Ref
+	for range 2 {
+		ref, err := h.Spawn(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		strangers = append(strangers, ref)
 	}
-	_, err = h.Spawn(continuing(spec, "third"))
-	if e, ok := errors.AsType[*ContinueError](err); !ok || e.Ref != won[0] {
-		t.Errorf("Spawn = %v, want an error that names %s", err, won[0])
+	first, err := h.Run(limited(t), spec, Drive{})
+	h.ended(t, first, err)
+	edit(t, h, strangers[0], func(string) string { return "no journal\n" })
+	if err := os.Remove(filepath.Join(h.AgentDir(strangers[1]), journal.JournalFile)); err != nil {
+		t.Fatal(err)
+	}
+	second, err := h.Run(limited(t), continuing(spec, "second"), Drive{})
+	if got := h.ended(t, second, err); got.Result != "two" {
+		t.Errorf("second = %+v, want its answer", got)
+	}
+}
+
+// CLI-55: the agents before one are looked up once, not for each of the long
+// texts that a conversation may name: it would grow with the square of both.
+func TestOlderBlobsLookUpOnce(t *testing.T) {
+	s := providertest.NewServer(t, providertest.Options{Lenient: true, Steps: []providertest.Step{providertest.Text("one"), providertest.Text("two")}})
+	h, ws := newHome(t, nil), newWorkspace(t)
+	spec := asking(s, ws, strings.Repeat("long ", reducer.InlineLimit))
+	first, err := h.Run(limited(t), spec, Drive{})
+	h.ended(t, first, err)
+	second, err := h.Run(limited(t), continuing(spec, "second"), Drive{})
+	h.ended(t, second, err)
+	created, err := h.created(first.Ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	load, text := h.Load(second.Ref), created.Prompt[0].Text.Blob
+	if _, err := load(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(h.AgentDir(second.Ref), journal.JournalFile)); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := load(text); err != nil || string(data) != spec.Prompt {
+		t.Errorf("the older task's text = %d bytes, %v; want it without another look at the journals", len(data), err)
+	}
+}
+
+// CLI-76: the answer of a task that has ended is told whatever became of the
+// tasks that it continues; going on from it is refused.
+func TestContinuedAnswerOutlivesTheOlderTask(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, h *Home, first Ref){
+		"gone": func(t *testing.T, h *Home, first Ref) {
+			if err := os.RemoveAll(h.AgentDir(first)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"damaged": func(t *testing.T, h *Home, first Ref) {
+			edit(t, h, first, func(s string) string { return strings.Replace(s, "first", "fjrst", 1) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := providertest.Script(t, providertest.Text("one"), providertest.Text("two"))
+			h, ws := newHome(t, nil), newWorkspace(t)
+			spec := asking(s, ws, "first")
+			first, err := h.Run(limited(t), spec, Drive{})
+			h.ended(t, first, err)
+			second, err := h.Run(limited(t), continuing(spec, "second"), Drive{})
+			h.ended(t, second, err)
+			spoil(t, h, first.Ref)
+			out, err := h.Wait(limited(t), second.Ref, Drive{})
+			if got := h.ended(t, out, err); got.Result != "two" {
+				t.Errorf("Wait = %+v, want its answer", got)
+			}
+			if ref, err := h.Spawn(continuing(spec, "third")); err == nil {
+				t.Errorf("Spawn = %s, want a refusal", ref)
+			}
+		})
 	}
 }

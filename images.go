@@ -66,6 +66,9 @@ func readImage(path string) (data []byte, media string, err error) {
 	if err != nil {
 		return refuse("cannot be read: %v", inner(err))
 	}
+	if len(data) > MaxImage {
+		return refuse("is more than %d bytes large; make it smaller", MaxImage) // it has grown since
+	}
 	if media = imageMedia(data); media == "" {
 		return refuse("is no PNG, JPEG, GIF or WebP image")
 	}
@@ -98,7 +101,7 @@ func (s Spec) readImages() ([]image, error) {
 func keepImages(dir string, images []image) ([]reducer.Part, error) {
 	var parts []reducer.Part
 	for _, img := range images {
-		ref, err := blobs{dir}.Put(img.data, img.media)
+		ref, err := blobsIn(dir).Put(img.data, img.media)
 		if err != nil {
 			return nil, err
 		}

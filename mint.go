@@ -248,7 +248,7 @@ func (h *Home) keepPrompt(r Ref, prompt string, images []image) ([]reducer.Part,
 	parts, err := keepImages(tmp, images)
 	if err == nil && len(prompt) > reducer.InlineLimit {
 		part.Text = reducer.Text{}
-		part.Text.Blob, err = blobs{tmp}.Put([]byte(prompt), "text/plain")
+		part.Text.Blob, err = blobsIn(tmp).Put([]byte(prompt), "text/plain")
 	}
 	if err != nil {
 		_ = os.RemoveAll(tmp)

@@ -27,7 +27,7 @@ func (h *Home) performer(d Drive) func(*journal.Writer) (Performer, bool) {
 		p := effects.NewPerformer(effects.Options{
 			Open:     h.openWorkspace,
 			Approver: d.Approver,
-			Blobs:    blobs{w.Dir()},
+			Blobs:    blobsIn(w.Dir()),
 			Now:      h.o.Now,
 			Secrets:  h.secrets(),
 		})
@@ -146,6 +146,11 @@ func (h *Home) secrets() []effects.Secret {
 	for _, name := range names {
 		if v := strings.TrimSpace(h.o.Getenv(name)); name != "" && v != "" {
 			all = append(all, effects.Secret{Name: name, Value: v})
+		}
+	}
+	for _, g := range h.o.Gateways {
+		if v := g.Key.Reveal(); v != "" {
+			all = append(all, effects.Secret{Name: "gateway key", Value: v})
 		}
 	}
 	return all

@@ -16,6 +16,8 @@ type history struct {
 	state reducer.State
 	seq   uint64
 	about projections.About
+
+	unfounded bool // what it continues can't be read
 }
 
 func (h *history) add(e reducer.Entry) {
@@ -26,17 +28,18 @@ func (h *history) add(e reducer.Entry) {
 }
 
 // endOf is the history of a task that could not be attached because it has
-// ended, or whose answer can be read whatever else stood in the way, but damage.
+// ended, or whose answer can be read whatever else stood in the way, but damage
+// of its own. What it continues is not needed for that.
 func (h *Home) endOf(ref Ref, cause error) (all history, ended bool) {
 	if e, ok := errors.AsType[*endedError](cause); ok {
 		return e.all, true
 	}
-	if _, damaged := errors.AsType[*CorruptError](cause); damaged {
+	if e, damaged := errors.AsType[*CorruptError](cause); damaged && filepath.Dir(e.Path) == h.agentDir(ref) {
 		return all, false
 	}
-	var err error
-	if all.state, err = h.Base(ref); err != nil {
-		return all, false
+	base, err := h.Base(ref)
+	if all.state = base; err != nil {
+		all.state, all.unfounded = reducer.State{}, true
 	}
 	for e, err := range h.Entries(context.Background(), ref) {
 		if err != nil {
@@ -50,7 +53,9 @@ func (h *Home) endOf(ref Ref, cause error) (all history, ended bool) {
 // settled is the outcome of a task that has ended. Its terminal record is in
 // the journal; the copies beside it are made good if they are missing.
 func (h *Home) settled(ref Ref, all history) Outcome {
-	h.mend(ref, all)
+	if !all.unfounded {
+		h.mend(ref, all)
+	}
 	return Outcome{Ref: ref, State: all.state}
 }
 

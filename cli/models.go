@@ -48,7 +48,7 @@ func (a *app) models(ctx context.Context, c *cli.Command) error {
 			a.con.print(string(line(modelRow{Provider: listing.Provider, ID: m.ID, Window: m.Window, Created: day(m.Created)})))
 			continue
 		}
-		a.con.print(strings.TrimRight(fmt.Sprintf("%-40s  %9s  %s", m.ID, window(m.Window), day(m.Created)), " ") + "\n")
+		a.con.print(strings.TrimRight(fmt.Sprintf("%-40s  %9s  %s", flat(m.ID), window(m.Window), day(m.Created)), " ") + "\n")
 	}
 	if !c.Bool("json") {
 		at := ""

@@ -83,7 +83,9 @@ func NewPerformer(o Options) *Performer {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Performer{o: o, redact: Redactor(o.Secrets)}
+	p := &Performer{o: o, redact: Redactor(o.Secrets)}
+	p.o.Secrets = nil // what prints a performer does not ask a secret how
+	return p
 }
 
 // Redactor puts the names of secrets in the place of their values. A value that

@@ -160,3 +160,16 @@ func TestNewest(t *testing.T) {
 		t.Errorf("Newest(none) = %v, want an error naming the provider", err)
 	}
 }
+
+// PROV-47: a URL that lacks its scheme, or cannot be parsed, is quoted without
+// the password and the query in it.
+func TestDisplayURLHidesWhatIsNone(t *testing.T) {
+	for _, raw := range []string{
+		"key:canary@host", "canary@host/v1", "//key:canary@host/", "host?key=canary", "host#canary", "http://u:canary@host /", "http://u:canary@host/?canary",
+	} {
+		_, err := provider.NormalizeBaseURL(raw)
+		if got := provider.DisplayURL(raw); err == nil || strings.Contains(got+err.Error(), "canary") {
+			t.Errorf("DisplayURL(%q) = %q, %v; want neither password nor query", raw, got, err)
+		}
+	}
+}

@@ -13,31 +13,44 @@ const redacted = "[redacted]"
 const minSecret = 8
 
 // Secret is a credential. It prints, formats and marshals as [redacted] in
-// every way; only Reveal gives it away. The zero value is no secret at all.
-type Secret struct{ value string }
+// every way; only Reveal gives it away. The zero value is no secret at all. It
+// is kept behind a pointer, because what stands in an unexported field is
+// printed without a call of its methods.
+type Secret struct{ value *string }
 
 // NewSecret keeps value, without the space around it.
-func NewSecret(value string) Secret { return Secret{strings.TrimSpace(value)} }
+func NewSecret(value string) Secret {
+	if value = strings.TrimSpace(value); value == "" {
+		return Secret{}
+	}
+	return Secret{&value}
+}
 
 // Reveal is the credential itself, for the header that carries it.
-func (s Secret) Reveal() string { return s.value }
+func (s Secret) Reveal() string {
+	if s.value == nil {
+		return ""
+	}
+	return *s.value
+}
 
 // IsZero reports whether there is no credential.
-func (s Secret) IsZero() bool { return s.value == "" }
+func (s Secret) IsZero() bool { return s.value == nil }
 
 // Redact replaces the credential wherever it stands in text, such as an error
 // body that repeats the key it refused. Words too short to be secret, such as
 // the placeholder that a local server wants, are left alone.
 func (s Secret) Redact(text string) string {
-	if len(s.value) < minSecret {
+	value := s.Reveal()
+	if len(value) < minSecret {
 		return text
 	}
-	return strings.ReplaceAll(text, s.value, redacted)
+	return strings.ReplaceAll(text, value, redacted)
 }
 
 // String is [redacted], or "" if there is no secret.
 func (s Secret) String() string {
-	if s.value == "" {
+	if s.IsZero() {
 		return ""
 	}
 	return redacted

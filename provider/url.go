@@ -52,10 +52,11 @@ func Endpoint(base, version, path string) string {
 	return base + version + "/" + path
 }
 
-// DisplayURL is a URL fit for errors and logs: without userinfo and query.
+// DisplayURL is a URL fit for errors and logs: without userinfo and query. In
+// what is none, such as one that lacks its scheme, they are hidden all the same.
 func DisplayURL(raw string) string {
 	u, err := url.Parse(raw)
-	if err != nil {
+	if err != nil || u.Host == "" {
 		return hideUserinfo(raw)
 	}
 	if u.User == nil && u.RawQuery == "" && u.Fragment == "" {
@@ -66,7 +67,9 @@ func DisplayURL(raw string) string {
 }
 
 func hideUserinfo(raw string) string {
-	raw, _, _ = strings.Cut(raw, "?")
+	if end := strings.IndexAny(raw, "?#"); end >= 0 {
+		raw = raw[:end]
+	}
 	if at := strings.LastIndexByte(raw, '@'); at >= 0 {
 		return "…" + raw[at:]
 	}

@@ -102,7 +102,7 @@ type asked struct {
 
 // model FILE [ID...] starts a server that answers by the lines of a file, in
 // order, and lists models of those ids, the oldest first; it sets the base URL
-// and the model.
+// and the model. In an id \e is an escape and \n a newline.
 func model(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: model FILE [ID...]")
@@ -120,7 +120,9 @@ func model(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	o := providertest.Options{Steps: steps}
 	if len(args) > 1 {
-		o.Models = args[1:]
+		for _, id := range args[1:] {
+			o.Models = append(o.Models, strings.NewReplacer(`\e`, "\x1b", `\n`, "\n").Replace(id))
+		}
 	}
 	h := providertest.NewHandler(o)
 	m.handler = h
