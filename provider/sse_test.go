@@ -131,6 +131,9 @@ func FuzzSSE(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in string, n int) {
 		in += "\n\n" // the oracle drops an event without its blank line
+		if bom := "\uFEFF"; strings.HasPrefix(strings.TrimLeft(in, "\r\n"), bom) && !strings.HasPrefix(in, bom) {
+			return // the oracle also takes a byte order mark off that stands behind blank lines
+		}
 		want, ok := oracle(in)
 		if !ok {
 			return
