@@ -308,3 +308,27 @@ func TestContinuedAnswerOutlivesTheOlderTask(t *testing.T) {
 		})
 	}
 }
+
+// JRN-68: a text or image that an older task keeps is part of the conversation:
+// without it verify finds something, and the conversation is not gone on with.
+func TestContinueWithoutABlob(t *testing.T) {
+	s := providertest.NewServer(t, providertest.Options{Lenient: true, Steps: []providertest.Step{providertest.Text("one"), providertest.Text("two")}})
+	h, ws := newHome(t, nil), newWorkspace(t)
+	spec := Spec{Workspace: ws, Prompt: strings.Repeat("long ", 20_000), Options: reducer.Options{BaseURL: s.URL(), Model: "m"}}
+	first, err := h.Run(limited(t), spec, Drive{})
+	h.ended(t, first, err)
+	second, err := h.Run(limited(t), continuing(spec, "second"), Drive{})
+	h.ended(t, second, err)
+	sound(t, h, second.Ref)
+	if err := os.RemoveAll(filepath.Join(h.AgentDir(first.Ref), journal.BlobDir)); err != nil {
+		t.Fatal(err)
+	}
+	rep, err := h.Check(second.Ref)
+	var found *CorruptError
+	if err != nil || !errors.As(rep.Err(), &found) || !strings.Contains(found.Path, first.Ref.ID) {
+		t.Errorf("Check = %v, %v, want the older task's blob found missing", rep.Err(), err)
+	}
+	if _, err := h.Spawn(continuing(spec, "third")); !errors.As(err, &found) {
+		t.Errorf("Spawn = %v, want what is missing", err)
+	}
+}

@@ -109,15 +109,32 @@ func (h *Home) Follow(ctx context.Context, ref Ref, after uint64) iter.Seq2[redu
 func (h *Home) Load(ref Ref) func(reducer.Ref) ([]byte, error) { return h.blobs(ref).Get }
 
 // Check looks at the bytes of a task's journal: lines, checksums, chain,
-// generations and blobs. What they mean is for replay.Verify.
+// generations and blobs, and at those of the tasks that it continues, as far as
+// it does. What they mean is for replay.Verify.
 //
-// An error is about reading; what is wrong with the journal is in the report.
+// An error is about reading; what is wrong with the journals is in the report.
 func (h *Home) Check(ref Ref) (Report, error) {
 	if err := h.exists(ref); err != nil {
 		return Report{}, err
 	}
-	var o journal.CheckOptions
-	for e, err := range h.Entries(context.Background(), ref) {
+	dir := h.agentDir(ref)
+	rep, err := checkDir(dir, anchors(dir))
+	if err != nil {
+		return rep, err
+	}
+	line, _ := lineage(dir) // what can't be read has been found, or Base tells
+	for _, a := range line {
+		older, err := checkDir(sibling(dir, a.Agent), []journal.Anchor{{Seq: a.Seq, Link: a.Head}})
+		if err == nil {
+			rep.Findings = append(rep.Findings, older.Findings...)
+		}
+	}
+	return rep, nil
+}
+
+func checkDir(dir string, heads []journal.Anchor) (Report, error) {
+	o := journal.CheckOptions{Anchors: heads}
+	for e, err := range projections.Readable(journal.Read(dir, 0)) {
 		if err != nil {
 			break // the report says it better
 		}
@@ -125,8 +142,6 @@ func (h *Home) Check(ref Ref) (Report, error) {
 			o.Blobs = append(o.Blobs, r.Digest)
 		}
 	}
-	dir := h.agentDir(ref)
-	o.Anchors = anchors(dir)
 	return journal.Dir{Path: dir}.Check(o)
 }
 
