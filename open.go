@@ -169,7 +169,7 @@ func (h *Home) model(ctx context.Context, s reducer.State) (provider.Model, redu
 		Provider: choice.Provider, Wire: choice.Wire,
 		Model: cmp.Or(s.Setup.Source.Model, s.Options.Model, strings.TrimSpace(h.o.Getenv("BASIS_MODEL"))),
 	}
-	var window int64
+	window := s.Setup.Window // of the model that the agent was first opened with
 	if source.Model == "" {
 		models, err := m.Models(ctx)
 		if err != nil {

@@ -35,8 +35,10 @@ func TestModelPrecedence(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := reducer.State{Options: reducer.Options{Model: tt.option}}
-		s.Setup.Source.Model = tt.opened
-		_, source, _, err := h.model(t.Context(), s)
+		if tt.opened != "" {
+			s.Setup.Source.Model, s.Setup.Window = tt.opened, 9000
+		}
+		_, source, window, err := h.model(t.Context(), s)
 		if tt.want == "" {
 			if err == nil || !strings.Contains(err.Error(), "--model") || !strings.Contains(err.Error(), "BASIS_MODEL") {
 				t.Errorf("%s: model = %v, want an error that says how to name one", tt.name, err)
@@ -45,6 +47,9 @@ func TestModelPrecedence(t *testing.T) {
 		}
 		if err != nil || source.Model != tt.want || source.Provider != "openai" {
 			t.Errorf("%s: model = %+v, %v, want %s", tt.name, source, err, tt.want)
+		}
+		if window != s.Setup.Window {
+			t.Errorf("%s: window = %d, want %d, which was known", tt.name, window, s.Setup.Window)
 		}
 	}
 }
