@@ -281,8 +281,12 @@ func dashed(name string) string {
 }
 
 func tooMany(c *cli.Command, want int) error {
+	takes := "no argument"
+	if want > 0 {
+		takes = counted(want, "argument")
+	}
 	e := &usageError{
-		what: fmt.Sprintf("basis %s takes %s, got %d", c.Name, counted(want, "argument"), c.Args().Len()),
+		what: fmt.Sprintf("basis %s takes %s, got %d", c.Name, takes, c.Args().Len()),
 		next: "use `" + synopsis(c.Name) + "`",
 	}
 	if c.Name == "spawn" {
