@@ -1,6 +1,9 @@
 package reducer
 
-import "slices"
+import (
+	"reflect"
+	"slices"
+)
 
 // Apply folds one event into a state. It is total: an event that makes no sense
 // in s changes nothing. The old state stays as it was.
@@ -100,12 +103,18 @@ func (s State) opened(e WorkspaceOpened) State {
 		ToolsDigest:  e.ToolsDigest,
 		Tools:        e.Tools,
 		Hooks:        e.Hooks,
+		Effort:       e.Effort,
+		FoundDigest:  e.FoundDigest,
+		Found:        e.Found,
 	}
 	if e.SystemDigest == old.SystemDigest && e.System.IsZero() {
 		s.Setup.System = old.System
 	}
 	if e.ToolsDigest == old.ToolsDigest && e.Tools == nil {
 		s.Setup.Tools = old.Tools
+	}
+	if e.FoundDigest == old.FoundDigest && reflect.ValueOf(e.Found).IsZero() {
+		s.Setup.Found = old.Found
 	}
 	return s
 }

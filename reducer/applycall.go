@@ -71,7 +71,7 @@ func (s State) withCall(id string, change func(*Call)) State {
 func (s State) approved(e ApprovalAnswered) State {
 	c, ok := s.Call(e.Call)
 	if ok && e.Scope == "process" {
-		s.Granted = append(slices.Clip(s.Granted), Grant{Tool: c.Name, Allow: e.Allow, Reason: e.Reason})
+		s.Granted = append(slices.Clip(s.Granted), Grant{Tool: c.Name, Pattern: e.Pattern, Allow: e.Allow, Reason: e.Reason})
 	}
 	return s.withCall(e.Call, func(c *Call) {
 		c.Phase, c.Allow, c.By, c.Reason = PhaseAnswered, e.Allow, e.By, e.Reason
@@ -79,6 +79,7 @@ func (s State) approved(e ApprovalAnswered) State {
 }
 
 func (s State) settled(e CallSettled) State {
+	s = s.seen(e.Files)
 	return s.withCall(e.Call, func(c *Call) {
 		c.Outcome, c.IsError, c.Shown = e.Outcome, e.Outcome != OutcomeDone, e.shown(*c)
 		c.Phase = PhaseSettled
@@ -86,6 +87,22 @@ func (s State) settled(e CallSettled) State {
 			c.Phase = PhasePending
 		}
 	})
+}
+
+// seen takes down what a call read or wrote the whole of.
+func (s State) seen(files []FileSeen) State {
+	if len(files) == 0 {
+		return s
+	}
+	s.Files = slices.DeleteFunc(slices.Clone(s.Files), func(old FileSeen) bool {
+		return slices.ContainsFunc(files, func(f FileSeen) bool { return f.Path == old.Path })
+	})
+	for _, f := range files {
+		if f.Digest != "" {
+			s.Files = append(s.Files, f)
+		}
+	}
+	return s
 }
 
 // shown is what the model reads of an outcome.

@@ -1,6 +1,7 @@
 package reducer
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -245,7 +246,7 @@ func (s State) nextRound() (Event, bool) {
 	return RoundStarted{
 		Round:       roundID(s.Rounds + 1),
 		Model:       s.Setup.Source.Model,
-		Params:      Params{Effort: s.Options.Effort},
+		Params:      Params{Effort: cmp.Or(s.Options.Effort, s.Setup.Effort)},
 		ToolsDigest: s.Setup.ToolsDigest,
 	}, true
 }
@@ -355,7 +356,7 @@ func (s State) advance(c Call) (Event, bool) {
 // judge applies what the review found, the mode in force and what has been
 // said for this process.
 func (s State) judge(c Call) (Event, bool) {
-	granted := slices.IndexFunc(s.Granted, func(g Grant) bool { return g.Tool == c.Name })
+	granted := slices.IndexFunc(s.Granted, func(g Grant) bool { return g.Tool == c.Name && g.Pattern == "" })
 	scope, verdict, ruled := strings.Cut(c.Rule, "/")
 	switch {
 	case c.Refuse != nil:

@@ -110,13 +110,16 @@ type ToolInfo struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"schema"`
+	From        string          `json:"from,omitempty"` // who declares it: host, workspace or global; none is built in
 }
 
 // HookInfo is what the rules know of one hook: when it runs, not what it is.
 type HookInfo struct {
-	Name  string   `json:"name"`
-	Event string   `json:"event"`           // pre or post
-	Tools []string `json:"tools,omitempty"` // exact names; none means all
+	Name   string   `json:"name"`
+	Event  string   `json:"event"`           // pre or post
+	Tools  []string `json:"tools,omitempty"` // names of tools; none means all
+	From   string   `json:"from,omitempty"`  // who declares it: host, global or workspace
+	Digest string   `json:"digest,omitempty"`
 }
 
 // ContextFile is one document that became part of the system text.
@@ -124,6 +127,56 @@ type ContextFile struct {
 	Path   string `json:"path"`
 	Scope  string `json:"scope"`
 	Digest string `json:"digest"`
+}
+
+// Setting is one setting that took effect, and what said so.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"` // never a secret
+	From  string `json:"from"`  // flag, workspace, global, environment or default
+}
+
+// SkillInfo is one skill that was found. Its text is read when it is loaded.
+type SkillInfo struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Path        string `json:"path"`
+	Digest      string `json:"digest"`
+	Hidden      bool   `json:"hidden,omitempty"` // from the model, which can't load it
+}
+
+// TemplateInfo is one template that was found.
+type TemplateInfo struct {
+	Name         string `json:"name"`
+	Description  string `json:"description,omitempty"`
+	ArgumentHint string `json:"argument_hint,omitempty"`
+	Path         string `json:"path"`
+	Digest       string `json:"digest"`
+}
+
+// MemoryInfo is one memory that was found: its head, whose text stands in the
+// system text.
+type MemoryInfo struct {
+	Name   string `json:"name"`
+	Path   string `json:"path"`
+	Digest string `json:"digest"` // of its head
+}
+
+// Found lists what an opening found beside the documents, most specific first.
+type Found struct {
+	Settings      []Setting      `json:"settings,omitempty"`
+	Files         []ContextFile  `json:"files,omitempty"` // config.json, hooks.json and tools.json of both levels
+	SkillRoots    []string       `json:"skill_roots,omitempty"`
+	Skills        []SkillInfo    `json:"skills,omitempty"`
+	TemplateRoots []string       `json:"template_roots,omitempty"`
+	Templates     []TemplateInfo `json:"templates,omitempty"`
+	Memories      []MemoryInfo   `json:"memories,omitempty"`
+}
+
+// FileSeen is a file as an agent last saw the whole of it.
+type FileSeen struct {
+	Path   string `json:"path"`             // canonical
+	Digest string `json:"digest,omitempty"` // of its bytes; none where the agent no longer knows all of it
 }
 
 // CallHead is what the rules need to know of a call that a model asked for.
@@ -298,6 +351,9 @@ type (
 		ToolsDigest  string        `json:"tools_digest,omitempty"`
 		Tools        []ToolInfo    `json:"tools,omitempty"` // only where the digest is new
 		Hooks        []HookInfo    `json:"hooks,omitempty"`
+		Effort       string        `json:"effort,omitempty"` // where the task asked for none
+		FoundDigest  string        `json:"found_digest,omitempty"`
+		Found        Found         `json:"found,omitzero"` // only where the digest is new
 		From         string        `json:"from,omitempty"` // parent: taken over from the parent's
 		Warnings     []string      `json:"warnings,omitempty"`
 	}
@@ -376,7 +432,8 @@ type (
 		Call    string          `json:"call"`
 		Input   Text            `json:"input,omitzero"` // JSON text, where it differs from the item's
 		Refuse  *Refusal        `json:"refuse,omitempty"`
-		Rule    string          `json:"rule,omitempty"` // scope/allow or scope/deny
+		Rule    string          `json:"rule,omitempty"`   // scope/allow or scope/deny
+		Reason  string          `json:"reason,omitempty"` // of a rule that denies
 		Preview json.RawMessage `json:"preview,omitempty"`
 	}
 
@@ -391,15 +448,18 @@ type (
 		Reason  string  `json:"reason,omitempty"` // why it was cancelled
 		Child   int     `json:"child,omitempty"`  // the delegation it was
 		MS      int64   `json:"ms,omitempty"`
+
+		Files []FileSeen `json:"files,omitempty"` // what it read or wrote the whole of
 	}
 
 	// ApprovalAnswered is a person's or a host's answer.
 	ApprovalAnswered struct {
-		Call   string `json:"call"`
-		Allow  bool   `json:"allow"`
-		Scope  string `json:"scope"` // once, process, session, project or global
-		By     string `json:"by"`
-		Reason string `json:"reason,omitempty"`
+		Call    string `json:"call"`
+		Allow   bool   `json:"allow"`
+		Scope   string `json:"scope"`             // once, process, session, project or global
+		Pattern string `json:"pattern,omitempty"` // of the inputs that it is remembered for; none is the whole tool
+		By      string `json:"by"`
+		Reason  string `json:"reason,omitempty"`
 	}
 
 	// MessageReceived brings words for a running or waiting agent.

@@ -77,6 +77,10 @@ type State struct {
 	// What it cost: its own rounds; children count through Family.
 	Own Usage `json:"own_usage,omitzero"`
 
+	// Files is what the agent saw of files, the newest last; it goes along with
+	// the conversation.
+	Files []FileSeen `json:"files,omitempty"`
+
 	Transcript Transcript `json:"transcript"`
 }
 
@@ -90,6 +94,9 @@ type Setup struct {
 	ToolsDigest  string        `json:"tools_digest,omitempty"`
 	Tools        []ToolInfo    `json:"tools,omitempty"`
 	Hooks        []HookInfo    `json:"hooks,omitempty"`
+	Effort       string        `json:"effort,omitempty"`
+	FoundDigest  string        `json:"found_digest,omitempty"`
+	Found        Found         `json:"found,omitzero"`
 }
 
 // Waiting is a prompt whose turn has not begun. The task's own prompt has no
@@ -187,9 +194,10 @@ type Child struct {
 
 // Grant is an answer that holds for as long as one process drives the agent.
 type Grant struct {
-	Tool   string `json:"tool"`
-	Allow  bool   `json:"allow"`
-	Reason string `json:"reason,omitempty"`
+	Tool    string `json:"tool"`
+	Pattern string `json:"pattern,omitempty"` // none is the whole tool
+	Allow   bool   `json:"allow"`
+	Reason  string `json:"reason,omitempty"`
 }
 
 // Ended reports whether the terminal record has been written.
@@ -218,7 +226,7 @@ func (s State) Call(id string) (Call, bool) {
 // Continue is the state that a continuation or a fork of an agent begins with:
 // the conversation and its counters go over, everything else starts anew.
 func Continue(old State) State {
-	return State{Transcript: old.Transcript, Turns: old.Turns, Rounds: old.Rounds}
+	return State{Transcript: old.Transcript, Turns: old.Turns, Rounds: old.Rounds, Files: old.Files}
 }
 
 // hooked reports whether a hook of the newest opening matches the tool.
