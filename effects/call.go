@@ -98,7 +98,7 @@ func (p *Performer) runCall(ctx context.Context, s reducer.State, f reducer.RunC
 		return
 	}
 	begun := p.o.Now()
-	r, err := t.Call(ctx, Invocation{Call: c.ID, Input: in, Progress: func(text string) {
+	r, err := t.Call(ctx, Invocation{Call: c.ID, Input: in, Files: s.Files, Progress: func(text string) {
 		out.Progress(reducer.Progress{Kind: reducer.ProgressOutput, Call: c.ID, Tool: c.Name, Text: p.redact.Replace(text)})
 	}})
 	if z, ok := t.(Summarizer); ok && r.Summary == z.Summarize(in) {
@@ -116,7 +116,7 @@ func (p *Performer) runCall(ctx context.Context, s reducer.State, f reducer.RunC
 }
 
 func (p *Performer) settle(c reducer.Call, r Result, err error, ms int64) reducer.CallSettled {
-	e := reducer.CallSettled{Call: c.ID, Outcome: reducer.OutcomeDone, Code: r.Code, Summary: r.Summary, MS: ms}
+	e := reducer.CallSettled{Call: c.ID, Outcome: reducer.OutcomeDone, Code: r.Code, Summary: r.Summary, MS: ms, Files: r.Files}
 	if r.IsError {
 		e.Outcome = reducer.OutcomeFailed
 	}
@@ -126,15 +126,19 @@ func (p *Performer) settle(c reducer.Call, r Result, err error, ms int64) reduce
 	}
 	text := strings.ToValidUTF8(p.redact.Replace(r.Output), "\uFFFD")
 	e.Summary = p.redact.Replace(e.Summary)
-	e.Output, e.Shown = p.result(text)
+	lines := DefaultResultLines
+	if r.Paged {
+		lines = 0
+	}
+	e.Output, e.Shown = p.result(text, lines)
 	return e
 }
 
 // result is a tool's output as the record keeps it and, where that is too much
 // for it, what the model is shown. What is cut is a file, so that the model can
 // read the rest of it (TOOL-11).
-func (p *Performer) result(text string) (output, shown reducer.Text) {
-	_, cut := Limit(text, DefaultResultBytes, DefaultResultLines, "")
+func (p *Performer) result(text string, maxLines int) (output, shown reducer.Text) {
+	_, cut := Limit(text, DefaultResultBytes, maxLines, "")
 	if !cut && len(text) <= reducer.InlineLimit {
 		return reducer.T(text), reducer.Text{}
 	}
@@ -145,7 +149,7 @@ func (p *Performer) result(text string) (output, shown reducer.Text) {
 	}
 	output = reducer.Text{Blob: ref}
 	if cut {
-		words, _ := Limit(text, DefaultResultBytes, DefaultResultLines, p.o.Blobs.Path(ref))
+		words, _ := Limit(text, DefaultResultBytes, maxLines, p.o.Blobs.Path(ref))
 		shown, _ = p.keep(words, "text/plain") // else the model reads all of it
 	}
 	return output, shown

@@ -236,17 +236,20 @@ func TestLongResults(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		output     string
+		paged      bool
 		blob       bool
 		shownLines int // 0: as it is
 	}{
-		{"short", strings.Repeat("x", reducer.InlineLimit), false, 0},
-		{"for a blob", strings.Repeat("x", reducer.InlineLimit+1), true, 0},
-		{"many bytes", strings.Repeat(strings.Repeat("y", 99)+"\n", 600), true, 512},
-		{"many lines", strings.Repeat("z\n", 2001), true, 2000},
+		{"short", strings.Repeat("x", reducer.InlineLimit), false, false, 0},
+		{"for a blob", strings.Repeat("x", reducer.InlineLimit+1), false, true, 0},
+		{"many bytes", strings.Repeat(strings.Repeat("y", 99)+"\n", 600), false, true, 512},
+		{"many lines", strings.Repeat("z\n", 2001), false, true, 2000},
+		{"lines that the tool bounds", strings.Repeat("z\n", 2002), true, false, 0},
+		{"bytes in spite of that", strings.Repeat(strings.Repeat("y", 99)+"\n", 600), true, true, 512},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			blobs := newMemory()
-			p := performer(blobs, result(Result{Output: tt.output}, nil))
+			p := performer(blobs, result(Result{Output: tt.output, Paged: tt.paged}, nil))
 			got, _ := run(t, p, aCall("plain", `{}`, reducer.ClassState))
 			if whole, err := p.load(got.Output); err != nil || whole != tt.output || (got.Output.Blob.Digest != "") != tt.blob {
 				t.Errorf("output = %d bytes, %v, blob %q, want all of it, in a blob: %v", len(whole), err, got.Output.Blob.Digest, tt.blob)

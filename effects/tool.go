@@ -32,14 +32,20 @@ type Invocation struct {
 	Call     string          // our id, such as r3.c2
 	Input    json.RawMessage // one JSON document, as the model or a hook left it
 	Progress func(text string)
+	Files    []reducer.FileSeen // what the agent saw of files so far
 }
 
 // Result is what a call came to.
 type Result struct {
 	Output  string // valid UTF-8
+	Paged   bool   // the tool itself bounds its lines and says how to see the rest
 	IsError bool
 	Code    string // a short word for programs where IsError, such as not_found or not_unique
 	Summary string // one line for people; "" lets the first line of Output stand
+
+	// Files are the files that the agent now knows all of, and those that it
+	// no longer does.
+	Files []reducer.FileSeen
 }
 
 // Normalizer is implemented by a tool that accepts looser input than its

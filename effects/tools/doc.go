@@ -16,5 +16,9 @@
 // without it would be a task for a subagent, and is refused with a sentence that
 // says so.
 //
+// read, edit and write report which files an agent now knows all of, and are told
+// on the next call; edit and write don't touch such a file if it has become
+// another one since.
+//
 // The tools have no state and may be called by several goroutines at once.
 package tools

@@ -31,6 +31,7 @@ func TestRead(t *testing.T) {
 		{in("path", "latin1", "limit", 1), "read latin1\nL1: ok"},
 		{in("path", "big", "offset", 2400), "read big\n" + numbered(2400, 2500)},
 		{in("path", "big"), "read big\n" + numbered(1, 2000) + "\n[truncated: showing 2000 of 2500 lines; go on with offset=2001]"},
+		{in("path", "big", "limit", 9999), "read big\n" + numbered(1, 2000) + "\n[truncated: showing 2000 of 2500 lines; go on with offset=2001]"},
 	}
 	for _, tt := range tests {
 		want(t, "read("+tt.input+")", b.call(t, "read", tt.input), tt.want)

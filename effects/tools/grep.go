@@ -36,12 +36,12 @@ func newGrep(f *fence.Fence) effects.Tool {
 			limitMember(),
 		},
 		line: func(a args) string { return "/" + a.text("pattern", "") + "/ in " + a.text("path", ".") },
-		run: func(ctx context.Context, a args, _ func(string)) effects.Result {
-			g, err := newGrepping(a)
+		run: func(ctx context.Context, c call) effects.Result {
+			g, err := newGrepping(c.args)
 			if err != nil {
 				return failed(err)
 			}
-			return g.run(ctx, f, a)
+			return g.run(ctx, f, c.args)
 		},
 	})
 }

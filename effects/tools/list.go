@@ -45,7 +45,7 @@ func (l *listing) add(line string) error {
 		}
 		return fs.SkipAll
 	}
-	if l.out.Len()+len(line) > maxOutput {
+	if l.out.Len()+len(line) > maxOutput || l.lines >= maxLines {
 		l.remark("stopped after %d lines, which is as much as one result holds; use a narrower path or pattern", l.lines)
 		return fs.SkipAll
 	}
@@ -70,7 +70,7 @@ func (l *listing) result(head string) effects.Result {
 	for _, r := range l.remarks {
 		text = append(text, "["+r+"]")
 	}
-	return effects.Result{Output: strings.Join(text, "\n")}
+	return effects.Result{Output: strings.Join(text, "\n"), Paged: true}
 }
 
 // notGit keeps a walk out of git's own directory.
@@ -107,7 +107,7 @@ func newList(f *fence.Fence) effects.Tool {
 			limitMember(),
 		},
 		line: func(a args) string { return a.text("path", ".") },
-		run: func(ctx context.Context, a args, _ func(string)) effects.Result {
+		run: func(ctx context.Context, a call) effects.Result {
 			p, err := f.Resolve(a.text("path", "."), fence.Read)
 			if err != nil {
 				return failed(err)
@@ -139,7 +139,7 @@ func newGlob(f *fence.Fence) effects.Tool {
 			limitMember(),
 		},
 		line: func(a args) string { return a.text("pattern", "") + " in " + a.text("path", ".") },
-		run: func(ctx context.Context, a args, _ func(string)) effects.Result {
+		run: func(ctx context.Context, a call) effects.Result {
 			pattern := a.text("pattern", "")
 			match, err := matcher(pattern)
 			if err != nil {

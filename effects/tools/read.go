@@ -12,13 +12,13 @@ import (
 
 	"github.com/basisagent/basis/effects"
 	"github.com/basisagent/basis/effects/tools/fence"
+	"github.com/basisagent/basis/reducer"
 )
 
 // The bounds of read.
 const (
-	defaultReadLines = 2000
-	maxReadLine      = 2000 // bytes of one line that are shown
-	binaryProbe      = 8 << 10
+	maxReadLine = 2000 // bytes of one line that are shown
+	binaryProbe = 8 << 10
 )
 
 // pathMember is the member that names a file.
@@ -36,17 +36,17 @@ func newRead(f *fence.Fence) effects.Tool {
 			{name: "limit", kind: kindInteger, doc: "lines, default 2000"},
 		},
 		line: func(a args) string { return a.text("path", "") },
-		run: func(ctx context.Context, a args, _ func(string)) effects.Result {
+		run: func(ctx context.Context, a call) effects.Result {
 			p, err := f.Resolve(a.text("path", ""), fence.Read)
 			if err != nil {
 				return failed(err)
 			}
 			limit, given := a.numbers["limit"]
-			if !given {
-				limit = defaultReadLines
+			if !given || limit > maxLines {
+				limit, given = maxLines, false
 			}
 			r := reader{place: p, first: a.number("offset", 1), limit: limit, given: given}
-			return r.read(ctx, f)
+			return r.read(ctx, f, a.files)
 		},
 	})
 }
@@ -56,24 +56,26 @@ type reader struct {
 	place fence.Place
 	first int64 // the first line wanted, from 1
 	limit int64
-	given bool // whether the limit was asked for
+	given bool // whether the limit was asked for and holds
 
-	out   strings.Builder
-	shown int64
-	next  int64 // the first line that did not fit; 0 if all did
-	cut   int   // lines that were cut
-	total int64 // lines of the file so far
+	digest digest // of the bytes so far
+	out    strings.Builder
+	shown  int64
+	next   int64 // the first line that did not fit; 0 if all did
+	cut    int   // lines that were cut
+	total  int64 // lines of the file so far
 }
 
 // read shows the selected lines.
-func (r *reader) read(ctx context.Context, f *fence.Fence) effects.Result {
+func (r *reader) read(ctx context.Context, f *fence.Fence, files []reducer.FileSeen) effects.Result {
 	file, _, err := f.Open(r.place)
 	if err != nil {
 		return failed(err)
 	}
 	defer file.Close()
 	fmt.Fprintf(&r.out, "read %s\n", r.place.Shown)
-	in := bufio.NewReaderSize(file, 64<<10)
+	r.digest = newDigest()
+	in := bufio.NewReaderSize(io.TeeReader(file, r.digest), 64<<10)
 	if probe, _ := in.Peek(binaryProbe); bytes.IndexByte(probe, 0) >= 0 {
 		return failed(&problem{CodeNotText, r.place.Shown + " is a binary file; look at it with a command"})
 	}
@@ -83,7 +85,9 @@ func (r *reader) read(ctx context.Context, f *fence.Fence) effects.Result {
 	for {
 		err := r.line(in)
 		if errors.Is(err, io.EOF) {
-			return r.result()
+			res := r.result()
+			res.Files = r.seen(f, files)
+			return res
 		}
 		if err != nil {
 			return failed(err)
@@ -178,5 +182,18 @@ func (r *reader) result() effects.Result {
 	if next > 0 {
 		fmt.Fprintf(&r.out, "[truncated: showing %d of %d lines; go on with offset=%d]\n", r.shown, r.total, next)
 	}
-	return effects.Result{Output: strings.TrimSuffix(r.out.String(), "\n")}
+	return effects.Result{Output: strings.TrimSuffix(r.out.String(), "\n"), Paged: true}
+}
+
+// seen is what the agent knows of the file now. One who asked for all of a file
+// and could not be shown it no longer knows it; a part changes nothing.
+func (r *reader) seen(f *fence.Fence, files []reducer.FileSeen) []reducer.FileSeen {
+	switch {
+	case !f.Writable(r.place):
+	case r.cut == 0 && r.shown == r.total:
+		return []reducer.FileSeen{{Path: r.place.Abs, Digest: r.digest.String()}}
+	case r.first == 1 && !r.given && known(files, r.place) != "":
+		return []reducer.FileSeen{{Path: r.place.Abs}}
+	}
+	return nil
 }

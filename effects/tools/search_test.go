@@ -112,3 +112,12 @@ func TestSearchResultIsBounded(t *testing.T) {
 		t.Errorf("grep gives %d bytes that end %q, want a bounded result that says so", len(got), tail(got))
 	}
 }
+
+// TOOL-11: no limit makes a result longer than what a model is shown of one.
+func TestListsAreBoundedWhateverTheLimit(t *testing.T) {
+	b := newBench(t, Options{}, "f", strings.Repeat("x\n", 2500))
+	got := b.call(t, "grep", in("pattern", "x", "limit", 100000))
+	if n := strings.Count(got.Output, "\n"); n != 2001 || !got.Paged || !strings.HasSuffix(got.Output, "[stopped after 2000 lines, which is as much as one result holds; use a narrower path or pattern]") {
+		t.Errorf("grep gives %d lines that end %q, want 2000 and why", n, tail(got.Output))
+	}
+}

@@ -105,8 +105,8 @@ func newSpawn(f *fence.Fence, o Options) effects.Tool {
 		},
 		members: []member{{name: "input", kind: kindString, required: true}},
 		line:    func(a args) string { return strings.TrimSpace(a.text("input", "")) },
-		run: func(ctx context.Context, a args, progress func(string)) effects.Result {
-			return s.carryOut(ctx, a.text("input", ""), progress)
+		run: func(ctx context.Context, c call) effects.Result {
+			return s.carryOut(ctx, c.text("input", ""), c.progress)
 		},
 	})
 	return s

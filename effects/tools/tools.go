@@ -48,6 +48,7 @@ const (
 // is shown (TOOL-11), so each tool itself says how to see the rest.
 const (
 	maxOutput  = 48 << 10 // bytes of a result, but for its last lines
+	maxLines   = 2000     // lines of a result, but for its first and its last
 	maxEntries = 100_000  // names that one walk looks at
 	maxEdit    = 32 << 20 // bytes of a file that edit takes
 	maxSearch  = 16 << 20 // bytes of a file that grep looks into
@@ -75,9 +76,16 @@ func New(o Options) ([]effects.Tool, error) {
 type tool struct {
 	spec    effects.Spec
 	members []member
-	run     func(ctx context.Context, a args, progress func(string)) effects.Result
+	run     func(ctx context.Context, c call) effects.Result
 	line    func(a args) string // the call in one line, without the tool's name
 	adjust  func(m map[string]json.RawMessage) error
+}
+
+// call is one call after its input was judged.
+type call struct {
+	args
+	progress func(string)
+	files    []reducer.FileSeen // what the agent saw of files so far
 }
 
 // newTool completes a tool: its schema is made from its members.
@@ -116,7 +124,7 @@ func (t tool) Call(ctx context.Context, in effects.Invocation) (effects.Result, 
 	if progress == nil {
 		progress = func(string) {}
 	}
-	r := t.run(ctx, a, progress)
+	r := t.run(ctx, call{a, progress, in.Files})
 	r.Output = strings.ToValidUTF8(r.Output, "\uFFFD")
 	if r.Summary == "" {
 		r.Summary = t.summary(a)

@@ -10,6 +10,7 @@ import (
 	"github.com/basisagent/basis/effects"
 	"github.com/basisagent/basis/effects/tools/fence"
 	"github.com/basisagent/basis/effects/tools/patch"
+	"github.com/basisagent/basis/reducer"
 )
 
 // changer is a tool that writes one file and can say which before it does.
@@ -44,22 +45,36 @@ func newWrite(f *fence.Fence) effects.Tool {
 			{name: "content", kind: kindString, required: true},
 		},
 		line: func(a args) string { return a.text("path", "") },
-		run: func(_ context.Context, a args, _ func(string)) effects.Result {
-			p, err := f.Resolve(a.text("path", ""), fence.Write)
-			if err != nil {
-				return failed(err)
-			}
-			content := a.text("content", "")
-			if err := f.Replace(p, []byte(content), nil); err != nil {
-				return failed(err)
-			}
-			return effects.Result{Output: fmt.Sprintf("Wrote %d byte(s) to %s", len(content), p.Shown)}
-		},
+		run:  func(_ context.Context, c call) effects.Result { return runWrite(f, c) },
 	})
 	return changer{tool: t, fence: f, preview: func(a args, p fence.Place) map[string]any {
 		_, err := f.Stat(p)
 		return map[string]any{"bytes": len(a.text("content", "")), "new": isMissing(err)}
 	}}
+}
+
+// runWrite writes the whole file. A file that it overwrites keeps its
+// byte-order mark and, if all its lines end so, its CRLF.
+func runWrite(f *fence.Fence, c call) effects.Result {
+	p, err := f.Resolve(c.text("path", ""), fence.Write)
+	if err != nil {
+		return failed(err)
+	}
+	old, err := look(f, p)
+	if err != nil && !isMissing(err) {
+		return failed(err)
+	}
+	if old.changedFor(c.files, p) {
+		return failed(stale(p))
+	}
+	content, kept := old.dress(c.text("content", ""))
+	if err := f.Replace(p, []byte(content), old.info); err != nil {
+		return failed(err)
+	}
+	return effects.Result{
+		Output: fmt.Sprintf("Wrote %d byte(s) to %s%s", len(content), p.Shown, kept),
+		Files:  []reducer.FileSeen{{Path: p.Abs, Digest: digestOf([]byte(content))}},
+	}
 }
 
 // isMissing reports whether an error says that nothing is there.
@@ -76,9 +91,7 @@ func newEdit(f *fence.Fence) effects.Tool {
 		},
 		adjust: adjustEdits,
 		line:   func(a args) string { return a.text("path", "") },
-		run: func(ctx context.Context, a args, _ func(string)) effects.Result {
-			return runEdit(ctx, f, a)
-		},
+		run:    func(ctx context.Context, c call) effects.Result { return runEdit(ctx, f, c) },
 	})
 	return changer{tool: t, fence: f, preview: func(a args, _ fence.Place) map[string]any {
 		return map[string]any{"edits": len(a.lists["edits"]), "replace_all": a.flags["replace_all"]}
@@ -138,7 +151,7 @@ func liftEdit(m map[string]json.RawMessage) json.RawMessage {
 }
 
 // runEdit makes the edits, all or none.
-func runEdit(ctx context.Context, f *fence.Fence, a args) effects.Result {
+func runEdit(ctx context.Context, f *fence.Fence, a call) effects.Result {
 	p, err := f.Resolve(a.text("path", ""), fence.Write)
 	if err != nil {
 		return failed(err)
@@ -146,6 +159,10 @@ func runEdit(ctx context.Context, f *fence.Fence, a args) effects.Result {
 	text, seen, err := f.ReadFile(p, maxEdit)
 	if err != nil {
 		return failed(err)
+	}
+	before := known(a.files, p)
+	if before != "" && before != digestOf(text) {
+		return failed(stale(p))
 	}
 	var edits []patch.Edit
 	for _, e := range a.lists["edits"] {
@@ -163,8 +180,12 @@ func runEdit(ctx context.Context, f *fence.Fence, a args) effects.Result {
 	if err := f.Replace(p, done.Text, seen); err != nil {
 		return failed(err)
 	}
-	return effects.Result{
+	r := effects.Result{
 		Output:  fmt.Sprintf("Replaced %d block(s) in %s", done.Count, p.Shown),
 		Summary: oneLine(fmt.Sprintf("edit %s (%d replaced, from line %d)", p.Shown, done.Count, done.FirstLine)),
 	}
+	if before != "" { // who knew all of it still does
+		r.Files = []reducer.FileSeen{{Path: p.Abs, Digest: digestOf(done.Text)}}
+	}
+	return r
 }

@@ -135,6 +135,12 @@ func (f *Fence) place(abs string, set Set) (Place, error) {
 	}
 }
 
+// Writable reports whether a place may be written too.
+func (f *Fence) Writable(p Place) bool {
+	_, err := f.place(p.Abs, Write)
+	return err == nil && !f.protected(p.Abs)
+}
+
 // protected reports whether a path is a git repository's hooks or configuration
 // below the base. Letter case is ignored, as some file systems do.
 func (f *Fence) protected(abs string) bool {
