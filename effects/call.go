@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/basisagent/basis/reducer"
@@ -104,41 +105,61 @@ func (p *Performer) runCall(ctx context.Context, s reducer.State, f reducer.RunC
 	if z, ok := t.(Summarizer); ok && r.Summary == z.Summarize(in) {
 		r.Summary = "" // the call itself says as much
 	}
-	e := p.settle(c, r, err, p.since(begun))
+	var cause error
 	if ctx.Err() != nil && (r.IsError || err != nil) {
-		cause := context.Cause(ctx)
-		if errors.Is(cause, ErrStopped) && c.Class == reducer.ClassNone {
-			return
-		}
-		e.Outcome, e.Reason = reducer.OutcomeCancelled, cause.Error()
+		cause = context.Cause(ctx)
 	}
-	out.Report(e)
+	if errors.Is(cause, ErrStopped) && c.Class == reducer.ClassNone {
+		return
+	}
+	out.Report(p.settle(c, r, err, cause, p.since(begun)))
 }
 
-func (p *Performer) settle(c reducer.Call, r Result, err error, ms int64) reducer.CallSettled {
+// settle is the event about a result. A call that was cancelled has a cause.
+func (p *Performer) settle(c reducer.Call, r Result, err, cause error, ms int64) reducer.CallSettled {
 	e := reducer.CallSettled{Call: c.ID, Outcome: reducer.OutcomeDone, Code: r.Code, Summary: r.Summary, MS: ms, Files: r.Files}
 	if r.IsError {
 		e.Outcome = reducer.OutcomeFailed
 	}
 	if err != nil {
 		e.Outcome, e.Code = reducer.OutcomeFailed, "failed"
-		r.Output = strings.TrimSpace(r.Output + "\n" + c.Name + ": " + err.Error())
+		r.Output, r.Pieces = strings.TrimSpace(r.Output+"\n"+c.Name+": "+err.Error()), nil
 	}
-	text := strings.ToValidUTF8(p.redact.Replace(r.Output), "\uFFFD")
 	e.Summary = p.redact.Replace(e.Summary)
-	lines := DefaultResultLines
+	limits := Limits{Bytes: DefaultResultBytes, Lines: DefaultResultLines}
 	if r.Paged {
-		lines = 0
+		limits.Lines = 0
 	}
-	e.Output, e.Shown = p.result(text, lines)
+	if cause != nil {
+		e.Outcome, e.Reason = reducer.OutcomeCancelled, cause.Error()
+		limits.Bytes = cancelledBytes
+	}
+	e.Output, e.Shown = p.result(p.pieces(r), limits)
 	return e
+}
+
+// cancelledBytes bounds what a model is shown of a call that was cancelled: the
+// words for it stand in the conversation, with what there was until then.
+const cancelledBytes = reducer.InlineLimit / 2
+
+// pieces is a result's output, without secrets and valid.
+func (p *Performer) pieces(r Result) []Piece {
+	all := slices.Clone(r.Pieces)
+	if len(all) == 0 {
+		all = []Piece{{Text: r.Output}}
+	}
+	for i := range all {
+		all[i].Text = strings.ToValidUTF8(p.redact.Replace(all[i].Text), "\uFFFD")
+	}
+	return all
 }
 
 // result is a tool's output as the record keeps it and, where that is too much
 // for it, what the model is shown. What is cut is a file, so that the model can
 // read the rest of it (TOOL-11).
-func (p *Performer) result(text string, maxLines int) (output, shown reducer.Text) {
-	_, cut := Limit(text, DefaultResultBytes, maxLines, "")
+func (p *Performer) result(pieces []Piece, limits Limits) (output, shown reducer.Text) {
+	text := join(pieces)
+	_, cut := limits.Fit(pieces, "")
 	if !cut && len(text) <= reducer.InlineLimit {
 		return reducer.T(text), reducer.Text{}
 	}
@@ -149,7 +170,7 @@ func (p *Performer) result(text string, maxLines int) (output, shown reducer.Tex
 	}
 	output = reducer.Text{Blob: ref}
 	if cut {
-		words, _ := Limit(text, DefaultResultBytes, maxLines, p.o.Blobs.Path(ref))
+		words, _ := limits.Fit(pieces, p.o.Blobs.Path(ref))
 		shown, _ = p.keep(words, "text/plain") // else the model reads all of it
 	}
 	return output, shown

@@ -3,6 +3,7 @@ package effects
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/basisagent/basis/reducer"
 )
@@ -37,8 +38,9 @@ type Invocation struct {
 
 // Result is what a call came to.
 type Result struct {
-	Output  string // valid UTF-8
-	Paged   bool   // the tool itself bounds its lines and says how to see the rest
+	Output  string  // valid UTF-8
+	Pieces  []Piece // what Output is made of, where it is made of several; each keeps its end
+	Paged   bool    // the tool itself bounds its lines and says how to see the rest
 	IsError bool
 	Code    string // a short word for programs where IsError, such as not_found or not_unique
 	Summary string // one line for people; "" lets the first line of Output stand
@@ -46,6 +48,22 @@ type Result struct {
 	// Files are the files that the agent now knows all of, and those that it
 	// no longer does.
 	Files []reducer.FileSeen
+}
+
+// Piece is a part of an output that is cut by itself where the whole of it is
+// too long for a model, such as one stream of a command.
+type Piece struct {
+	Text string
+	Size int64 // bytes of it before the tool left some out; 0 where it left none
+}
+
+// join is the output that pieces make.
+func join(pieces []Piece) string {
+	var all strings.Builder
+	for _, p := range pieces {
+		all.WriteString(p.Text)
+	}
+	return all.String()
 }
 
 // Normalizer is implemented by a tool that accepts looser input than its

@@ -118,7 +118,11 @@ func (e CallSettled) shown(c Call) Text {
 		if e.Reason != "" {
 			words = "This call was cancelled: " + e.Reason + "."
 		}
-		if out := strings.TrimSpace(e.Output.String()); out != "" {
+		shown := e.Output
+		if !e.Shown.IsZero() {
+			shown = e.Shown
+		}
+		if out := strings.TrimSpace(shown.String()); out != "" {
 			words += "\nIts output until then:\n" + out
 		}
 		return T(words)

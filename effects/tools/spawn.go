@@ -81,9 +81,9 @@ func isTargetRune(r rune) bool {
 // refuse is the error for an order that is never carried out.
 func refuse(text string) error { return &problem{CodeInvalid, "spawn: " + text} }
 
-// commandKeep is how much of each stream is kept: both together fit what a
-// model is shown, so that no limit takes the end of a long output away.
-const commandKeep = maxOutput / 2
+// commandKeep is how much of each stream is kept for whoever wants to read on
+// from what a model is shown of it: the first and the last half.
+const commandKeep = 8 << 20
 
 // spawn is the tool that runs commands.
 type spawn struct {
@@ -180,7 +180,7 @@ func (s spawn) carryOut(ctx context.Context, input string, progress func(string)
 // either stream is kept, because build tools put the reason in the one and the
 // verdict in the other.
 func (s spawn) report(r proc.Result, limit string) effects.Result {
-	out, err := r.Stdout.Text, r.Stderr.Text
+	out, err := piece(r.Stdout), piece(r.Stderr)
 	var res effects.Result
 	last := ""
 	switch {
@@ -193,29 +193,48 @@ func (s spawn) report(r proc.Result, limit string) effects.Result {
 	case r.Status != 0:
 		res.IsError, res.Code = true, CodeFailed
 		last = fmt.Sprintf("Command exited with status %d", r.Status)
-	case blank(out) && blank(err):
+	case blank(out.Text) && blank(err.Text):
 		last = "(no output)"
 	}
 	switch {
-	case !res.IsError && out == "":
-		res.Output = err
-	case !res.IsError:
-		res.Output = out
-	case blank(err):
-		res.Output = out
-	case blank(out):
-		res.Output = err
+	case !res.IsError && out.Text == "":
+		res.Pieces = append(res.Pieces, err)
+	case !res.IsError, blank(err.Text):
+		res.Pieces = append(res.Pieces, out)
+	case blank(out.Text):
+		res.Pieces = append(res.Pieces, err)
 	default:
-		res.Output = withBreak(err) + "stdout:\n" + out
+		err.Text = withBreak(err.Text)
+		res.Pieces = append(res.Pieces, err, effects.Piece{Text: "stdout:\n"}, out)
 	}
 	if r.LeftRunning {
 		last = strings.TrimPrefix(last+"\n[something that the command started is still running]", "\n")
 	}
+	return closed(res, last)
+}
+
+// piece is what a stream came to.
+func piece(c proc.Capture) effects.Piece {
+	p := effects.Piece{Text: c.Text}
+	if c.Cut {
+		p.Size = c.Bytes
+	}
+	return p
+}
+
+// closed completes a result: last stands on lines of its own behind the output,
+// or alone if that is blank.
+func closed(res effects.Result, last string) effects.Result {
+	end := len(res.Pieces) - 1
 	if last != "" {
-		if blank(res.Output) {
-			res.Output = ""
+		if end == 0 && blank(res.Pieces[0].Text) {
+			res.Pieces[0] = effects.Piece{}
 		}
-		res.Output = withBreak(res.Output) + last
+		res.Pieces[end].Text = withBreak(res.Pieces[end].Text)
+	}
+	res.Pieces = append(res.Pieces, effects.Piece{Text: last})
+	for _, p := range res.Pieces {
+		res.Output += p.Text
 	}
 	return res
 }

@@ -176,12 +176,32 @@ func TestFR025SpawnMentionsWhatIsLeft(t *testing.T) {
 	}
 }
 
-// FR-028, FR-029: a flood of odd bytes becomes a bounded, valid text.
+// FR-028, FR-029, TOOL-32: a flood of odd bytes becomes a bounded, valid text, of
+// which a model is shown the beginning and the end of each stream, with how much
+// there was.
 func TestFR028FR029SpawnOutputIsBounded(t *testing.T) {
 	b := newBench(t, Options{})
-	got := b.call(t, "spawn", spawnInput("!head -c 300000 /dev/urandom | tee /dev/stderr; echo 😀"))
-	if len(got.Output) > 4*64<<10 || !utf8.ValidString(got.Output) || !strings.Contains(got.Output, "of 300005 bytes left out") {
+	got := b.call(t, "spawn", spawnInput("!head -c 20000000 /dev/urandom | tee /dev/stderr; echo last words; echo the reason >&2; exit 3"))
+	if len(got.Output) > 3*2*commandKeep+1000 || !utf8.ValidString(got.Output) || !strings.Contains(got.Output, "of 20000011 bytes left out") {
 		t.Errorf("spawn gives %d bytes that end %q, want a bounded valid text with the size", len(got.Output), tail(got.Output))
+	}
+	shown, _ := effects.Limits{Bytes: effects.DefaultResultBytes, Lines: effects.DefaultResultLines}.Fit(got.Pieces, "/blob")
+	for _, want := range []string{"of 20000011 bytes left out", "the reason\nstdout:\n", "last words\nCommand exited with status 3\n[truncated: showing ", "the beginning and the end of the full output at /blob]"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("shown lacks %q; it ends %q", want, tail(shown))
+		}
+	}
+	if len(shown) > effects.DefaultResultBytes+1000 || !utf8.ValidString(shown) {
+		t.Errorf("shown has %d bytes, want at most 50 KiB and its remarks", len(shown))
+	}
+}
+
+// TOOL-11, TOOL-32: all that a command of some length prints is there to be read.
+func TestSpawnKeepsTheWholeOutput(t *testing.T) {
+	b := newBench(t, Options{})
+	got := b.call(t, "spawn", spawnInput("!i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done"))
+	if strings.Count(got.Output, "\n") != 20000 || !strings.Contains(got.Output, "\nline 10000\n") {
+		t.Errorf("spawn gives %d lines, want all 20000", strings.Count(got.Output, "\n"))
 	}
 }
 
