@@ -38,11 +38,10 @@ type attachment struct {
 // attach takes the agent's locks, folds what is there and records the attach
 // with everything that is due. It fails with [ErrAttached] if somebody else
 // has it, and with errEnded if there is nothing left to do.
-func (h *Home) attach(ref Ref, build func(*journal.Writer) (Performer, bool)) (*attachment, error) {
+func (h *Home) attach(ref Ref, d Drive) (*attachment, error) {
 	if err := h.exists(ref); err != nil {
 		return nil, err
 	}
-	dir := h.agentDir(ref)
 	created, err := h.created(ref)
 	if err != nil {
 		return nil, err
@@ -51,33 +50,44 @@ func (h *Home) attach(ref Ref, build func(*journal.Writer) (Performer, bool)) (*
 	if err != nil {
 		return nil, err
 	}
-	r := newRun(newSpoolDir(dir), h.o.Now)
-	base, err := strictBase(dir)
+	a, err := h.take(ref, newSpoolDir(h.agentDir(ref)), nil)
 	if err != nil {
 		conversation.release()
+		return nil, err
+	}
+	a.conversation = conversation
+	h.plant(a, d)
+	return a, nil
+}
+
+// take takes the agent's own lock, folds what is there and records the attach
+// with everything that is due: what is in the inbox, and what the caller knows of.
+func (h *Home) take(ref Ref, inbox spool, due []arrival) (*attachment, error) {
+	dir := h.agentDir(ref)
+	base, err := strictBase(dir)
+	if err != nil {
 		return nil, &TaskError{Ref: ref, Err: err}
 	}
+	r := newRun(inbox, h.o.Now)
 	f := &fold{r: r, state: base}
 	o := h.journalOptions(ref.ID)
 	o.Anchors = anchors(dir)
 	w, _, err := journal.Open(dir, o, func(rec journal.Recovery) ([]journal.Draft, error) {
-		return h.resume(f, rec)
+		return h.resume(f, rec, due)
 	})
 	if err != nil {
-		conversation.release()
 		if errors.Is(err, journal.ErrLocked) {
 			err = ErrAttached
 		}
 		return nil, err
 	}
-	a := &attachment{run: r, ref: ref, writer: w, conversation: conversation, from: f.from, about: f.about}
+	a := &attachment{run: r, ref: ref, writer: w, from: f.from, about: f.about}
 	if err := a.adopt(w, f); err != nil {
 		return nil, errors.Join(err, a.release())
 	}
 	for _, recorded := range f.taken {
 		recorded()
 	}
-	r.performer, r.askable = build(w)
 	return a, nil
 }
 
@@ -97,16 +107,16 @@ func (a *attachment) adopt(w *journal.Writer, f *fold) error {
 
 // resume folds the records and gathers the attach commit: the attach, what the
 // rules make of it, and what is due from outside.
-func (h *Home) resume(f *fold, rec journal.Recovery) ([]journal.Draft, error) {
+func (h *Home) resume(f *fold, rec journal.Recovery, due []arrival) ([]journal.Draft, error) {
 	if err := f.replay(rec); err != nil {
 		return nil, err
 	}
-	due, err := f.r.inbox.sweep()
+	spooled, err := f.r.inbox.sweep()
 	if err != nil {
 		return nil, err
 	}
 	f.from = f.state
-	f.attach(due, h.o.Now().UnixMilli())
+	f.attach(append(spooled, due...), h.o.Now().UnixMilli())
 	return projections.Drafts(f.events...)
 }
 
@@ -149,28 +159,40 @@ func attached(gen uint64) reducer.AgentAttached {
 }
 
 // begin makes a task that this process holds from its first moment.
-func (h *Home) begin(spec Spec, build func(*journal.Writer) (Performer, bool)) (*attachment, error) {
+func (h *Home) begin(spec Spec, d Drive) (*attachment, error) {
 	m, err := h.mint(spec)
 	if err != nil {
 		return nil, err
 	}
-	r := newRun(newSpoolDir(h.agentDir(m.ref)), h.o.Now)
-	f := &fold{r: r, state: m.base}
-	f.record(m.created, attached(2))
-	f.decide()
-	w, err := h.create(m, f.events...)
+	h.sweepTemporary(m.ref.Key)
+	a, err := h.hold(m.ref, h.temporaryDir(m.ref), m.created, m.base, newSpoolDir(h.agentDir(m.ref)))
 	if err != nil {
 		m.abandon()
 		return nil, err
 	}
+	a.conversation = m.conversation
+	h.plant(a, d)
+	return a, nil
+}
+
+// hold makes an agent in a temporary directory, where its long texts are, and
+// holds it from its first moment.
+func (h *Home) hold(ref Ref, tmp string, created reducer.AgentCreated, base reducer.State, inbox spool) (*attachment, error) {
+	r := newRun(inbox, h.o.Now)
+	f := &fold{r: r, state: base}
+	f.record(created, attached(2))
+	f.decide()
+	w, err := h.create(tmp, ref, f.events...)
+	if err != nil {
+		return nil, err
+	}
 	a := &attachment{
-		run: r, ref: m.ref, writer: w, conversation: m.conversation, from: m.base,
-		about: projections.About{Prompt: projections.PartsText(m.created.Prompt), Created: h.o.Now()},
+		run: r, ref: ref, writer: w, from: base,
+		about: projections.About{Prompt: projections.PartsText(created.Prompt), Created: h.o.Now()},
 	}
 	if err := a.adopt(w, f); err != nil {
 		return nil, errors.Join(err, a.release())
 	}
-	r.performer, r.askable = build(w)
 	return a, nil
 }
 

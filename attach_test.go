@@ -223,7 +223,7 @@ func TestMessageIsTakenOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		r, err := h.attach(ref, h.performer(Drive{}))
+		r, err := h.attach(ref, Drive{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +247,7 @@ func TestAttachIsIdempotent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 4 {
-		a, err := h.attach(ref, h.performer(Drive{}))
+		a, err := h.attach(ref, Drive{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,9 @@ func (h *Home) Cancel(ref Ref, by string) (bool, error) {
 	if err := h.exists(ref); err != nil {
 		return false, err
 	}
+	if ref.Sub != "" {
+		return false, &TaskError{Ref: ref, Err: ErrSubagent}
+	}
 	spool := newSpoolDir(h.agentDir(ref))
 	unlock, err := spool.lock()
 	if err != nil {

@@ -55,7 +55,7 @@ func (h *Home) Answer(o Outcome) (string, error) {
 // State.End says how it ended and what it answered. The error is a *[Stop] if the
 // run let go of it, [ErrTimeout] if the wait ended first.
 func (h *Home) Run(ctx context.Context, spec Spec, d Drive) (Outcome, error) {
-	a, err := h.begin(spec, h.performer(d))
+	a, err := h.begin(spec, d)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -75,8 +75,11 @@ func (h *Home) Wait(ctx context.Context, ref Ref, d Drive) (Outcome, error) {
 		defer t.Stop()
 		timeout = t.C
 	}
+	if ref.Sub != "" {
+		return h.waitForSubagent(ctx, ref, timeout)
+	}
 	for {
-		a, err := h.attach(ref, h.performer(d))
+		a, err := h.attach(ref, d)
 		if err == nil {
 			if d.Timeout > 0 {
 				d.Timeout = max(time.Until(end), 1) // what the watching has left of it
@@ -92,6 +95,24 @@ func (h *Home) Wait(ctx context.Context, ref Ref, d Drive) (Outcome, error) {
 		s, err := h.watchUntilFree(ctx, ref, timeout)
 		if err != nil {
 			return Outcome{Ref: ref, State: s}, err
+		}
+	}
+}
+
+// waitForSubagent waits for the end of a subagent, which only its task drives.
+func (h *Home) waitForSubagent(ctx context.Context, ref Ref, timeout <-chan time.Time) (Outcome, error) {
+	for {
+		driven := h.Held(ref.Task())
+		all, over := h.endOf(ref, nil)
+		out := Outcome{Ref: ref, State: all.state}
+		switch {
+		case over:
+			return out, nil
+		case !driven:
+			return out, &TaskError{Ref: ref, Err: ErrSubagent}
+		}
+		if _, err := h.watchUntilFree(ctx, ref, timeout); err != nil {
+			return out, err
 		}
 	}
 }

@@ -113,7 +113,7 @@ func TestFR006TwoWaitersOneExecutor(t *testing.T) {
 	}
 	wait(1)
 	wait(2)
-	if _, err := h.attach(ref, h.performer(Drive{})); !errors.Is(err, ErrAttached) {
+	if _, err := h.attach(ref, Drive{}); !errors.Is(err, ErrAttached) {
 		t.Errorf("attach to a task that is driven = %v, want ErrAttached", err)
 	}
 	close(hold)
@@ -443,7 +443,7 @@ func TestLockOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.attach(ref, h.performer(Drive{})); !errors.Is(err, ErrAttached) {
+		if _, err := h.attach(ref, Drive{}); !errors.Is(err, ErrAttached) {
 			t.Errorf("attach with %s held = %v, want ErrAttached", filepath.Base(path), err)
 		}
 		other, err := lockFile(paths[1-i])

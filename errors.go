@@ -22,6 +22,9 @@ var (
 	// ErrUnaskable says that an approval is needed where nobody can be asked.
 	ErrUnaskable = errors.New("nobody can be asked here")
 
+	// ErrSubagent says that something was asked of a subagent that only its task can do.
+	ErrSubagent = errors.New("it is a subagent, which its task drives")
+
 	// ErrTimeout says that a wait ended before what it waited for.
 	ErrTimeout = errors.New("timed out")
 )

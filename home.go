@@ -54,6 +54,13 @@ type Options struct {
 	// can be lost.
 	AllowNetworkFS bool
 
+	// Depth is how many delegations deep a subagent may be: 0 is DefaultDepth,
+	// negative is that nothing may be delegated.
+	Depth int
+
+	// Children says what subagents get that their callers haven't. Nil is nothing.
+	Children ChildPolicy
+
 	// MinFree is how many bytes a disk must have left for an attach; 0 is the
 	// journal's default, negative turns the check off.
 	MinFree int64
@@ -151,9 +158,23 @@ func (h *Home) Dir() string { return h.dir }
 
 func (h *Home) workspaceDir(key string) string { return filepath.Join(h.dir, "workspaces", key) }
 func (h *Home) agentsDir(key string) string    { return filepath.Join(h.workspaceDir(key), "agents") }
-func (h *Home) agentDir(r Ref) string          { return filepath.Join(h.agentsDir(r.Key), r.ID) }
 
-// AgentDir is where a task's files are.
+// agentDir is an agent's directory; a subagent's is below its caller's.
+func (h *Home) agentDir(r Ref) string {
+	dir := filepath.Join(h.agentsDir(r.Key), r.ID)
+	if r.Sub == "" {
+		return dir
+	}
+	for n := range strings.SplitSeq(r.Sub, ".") {
+		dir = filepath.Join(dir, subagentsDir, n)
+	}
+	return dir
+}
+
+// subagentsDir is where an agent's delegations are, below its own directory.
+const subagentsDir = "subagents"
+
+// AgentDir is where an agent's files are.
 func (h *Home) AgentDir(r Ref) string { return h.agentDir(r) }
 
 func (h *Home) conversationLock(key, id string) string {

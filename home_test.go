@@ -156,7 +156,13 @@ func TestParseRef(t *testing.T) {
 			t.Errorf("ParseRef(%q) = %v, %v, want %s/%s", in, r, err, key, id)
 		}
 	}
+	for _, in := range []string{":1", ":1.2", ":12.3.4"} {
+		if r, err := ParseRef(key + "/" + id + in); err != nil || r.String() != key+"/"+id+in || r.Task().String() != key+"/"+id {
+			t.Errorf("ParseRef(%q) = %v, %v, want the subagent", in, r, err)
+		}
+	}
 	for _, in := range []string{
+		key + "/" + id + ":", key + "/" + id + ":0", key + "/" + id + ":01", key + "/" + id + ":1.", key + "/" + id + ":..", key + "/" + id + ":1/2", key + "/" + id + ":-1",
 		"", "x", key, id, key + id, key + "/", "/" + id, "../../x", key + "/../../" + id[6:], key + "/" + id + "/x", key + "/" + id[1:],
 		key + "\\" + id, key + "/" + id[:31] + "g", "../" + key + "/" + id, key + "/" + id + "\x00", key + "/." + id[1:],
 	} {

@@ -109,8 +109,8 @@ func (h *Home) Follow(ctx context.Context, ref Ref, after uint64) iter.Seq2[redu
 func (h *Home) Load(ref Ref) func(reducer.Ref) ([]byte, error) { return h.blobs(ref).Get }
 
 // Check looks at the bytes of a task's journal: lines, checksums, chain,
-// generations and blobs, and at those of the tasks that it continues, as far as
-// it does. What they mean is for replay.Verify.
+// generations and blobs, at those of the tasks that it continues, as far as it
+// does, and at those of its subagents, which must hold what it says of their ends. What they mean is for replay.Verify.
 //
 // An error is about reading; what is wrong with the journals is in the report.
 func (h *Home) Check(ref Ref) (Report, error) {
@@ -129,7 +129,50 @@ func (h *Home) Check(ref Ref) (Report, error) {
 			rep.Findings = append(rep.Findings, older.Findings...)
 		}
 	}
-	return rep, nil
+	below, err := h.checkBelow(ref)
+	rep.Findings = append(rep.Findings, below...)
+	return rep, err
+}
+
+// checkBelow looks at the journals of an agent's subagents, theirs included. What
+// its own journal knows of their ends must stand in them.
+func (h *Home) checkBelow(ref Ref) ([]journal.CorruptError, error) {
+	anchors := map[Ref][]journal.Anchor{}
+	var found []journal.CorruptError
+	for e, err := range h.Entries(context.Background(), ref) {
+		if err != nil {
+			break // the report on ref says it better
+		}
+		if c, ok := e.Event.(reducer.ChildSettled); ok && c.N != 0 && c.Seq != 0 {
+			child := ref.child(c.N)
+			anchors[child] = []journal.Anchor{{Seq: c.Seq, Link: c.Head}}
+			if file := filepath.Join(h.agentDir(child), journal.JournalFile); absent(file) {
+				found = append(found, journal.CorruptError{
+					Path: file, Seq: c.Seq, Rule: journal.RuleAnchor, Reason: "the journal of a subagent that has ended is not there",
+				})
+				delete(anchors, child)
+			}
+		}
+	}
+	for _, child := range h.children(ref) {
+		rep, err := checkDir(h.agentDir(child), anchors[child])
+		if errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return found, err
+		}
+		below, err := h.checkBelow(child)
+		if found = append(append(found, rep.Findings...), below...); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+func absent(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 func checkDir(dir string, heads []journal.Anchor) (Report, error) {

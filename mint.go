@@ -66,7 +66,8 @@ func (h *Home) Spawn(spec Spec) (Ref, error) {
 		return Ref{}, err
 	}
 	defer m.conversation.release()
-	w, err := h.create(m, m.created)
+	h.sweepTemporary(m.ref.Key)
+	w, err := h.create(h.temporaryDir(m.ref), m.ref, m.created)
 	if err != nil {
 		m.abandon()
 		return Ref{}, err
@@ -115,7 +116,7 @@ func (h *Home) mint(spec Spec) (minted, error) {
 	if err := h.converse(&m, spec); err != nil {
 		return minted{}, err
 	}
-	if m.created.Prompt, err = h.keepPrompt(m.ref, spec.Prompt, images); err != nil {
+	if m.created.Prompt, err = h.keepPrompt(h.temporaryDir(m.ref), spec.Prompt, images); err != nil {
 		m.abandon()
 		return minted{}, err
 	}
@@ -208,16 +209,14 @@ func (h *Home) adopt(spec Spec, key string) error {
 
 // create writes the first commit of an agent and makes its directory visible
 // whole. The writer holds its attach.lock.
-func (h *Home) create(m minted, events ...reducer.Event) (*journal.Writer, error) {
-	h.sweepTemporary(m.ref.Key)
-	tmp := h.temporaryDir(m.ref)
+func (h *Home) create(tmp string, ref Ref, events ...reducer.Event) (*journal.Writer, error) {
 	drafts, err := projections.Drafts(events...)
 	var w *journal.Writer
 	if err == nil {
-		w, err = journal.Create(tmp, h.journalOptions(m.ref.ID), drafts...)
+		w, err = journal.Create(tmp, h.journalOptions(ref.ID), drafts...)
 	}
 	if err == nil {
-		err = w.Publish(h.agentDir(m.ref))
+		err = w.Publish(h.agentDir(ref))
 	}
 	if err != nil {
 		_ = os.RemoveAll(tmp) // an agent that is not visible has never been
@@ -236,12 +235,11 @@ func (h *Home) temporaryDir(r Ref) string {
 
 // keepPrompt is a prompt as a record carries it: a long text and every image go
 // to blobs first, so that no record names what a crash could take (JRN-67).
-func (h *Home) keepPrompt(r Ref, prompt string, images []image) ([]reducer.Part, error) {
+func (h *Home) keepPrompt(tmp, prompt string, images []image) ([]reducer.Part, error) {
 	part := reducer.Part{Type: reducer.PartText, Text: reducer.T(prompt)}
 	if len(prompt) <= reducer.InlineLimit && len(images) == 0 {
 		return []reducer.Part{part}, nil
 	}
-	tmp := h.temporaryDir(r)
 	if err := os.Mkdir(tmp, 0o700); err != nil {
 		return nil, &HomeError{Dir: h.dir, Err: err}
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,60 +16,102 @@ import (
 	"github.com/basisagent/basis/effects/proc"
 	"github.com/basisagent/basis/effects/tools"
 	"github.com/basisagent/basis/effects/workspace"
-	"github.com/basisagent/basis/journal"
 	"github.com/basisagent/basis/provider"
 	"github.com/basisagent/basis/provider/resolve"
 	"github.com/basisagent/basis/reducer"
 )
 
-// performer returns what builds the effects of one attach.
-func (h *Home) performer(d Drive) func(*journal.Writer) (Performer, bool) {
-	return func(w *journal.Writer) (Performer, bool) {
-		p := effects.NewPerformer(effects.Options{
-			Open:     h.openWorkspace,
-			Approver: d.Approver,
-			Blobs:    blobsIn(w.Dir()),
-			Now:      h.o.Now,
-			Secrets:  h.secrets(),
-		})
-		return p, p.CanAsk()
+// found is what an opening finds: a task and its subagents work with the same.
+type found struct {
+	model   provider.Model
+	source  reducer.Provenance
+	window  int64
+	context workspace.Context
+}
+
+// find looks for everything that a task needs of its directory and its settings.
+func (h *Home) find(ctx context.Context, s reducer.State) (found, error) {
+	var f found
+	if root, err := canonical(s.Workspace); err != nil || root != s.Workspace {
+		return f, fmt.Errorf("the workspace %s is not there any more", s.Workspace)
+	}
+	var err error
+	if f.model, f.source, f.window, err = h.model(ctx, s); err != nil {
+		return f, err
+	}
+	f.context = workspace.FindContext(h.configDir(), s.Workspace)
+	hide := effects.Redactor(h.secrets())
+	for i := range f.context.Documents {
+		f.context.Documents[i].Text = hide.Replace(f.context.Documents[i].Text)
+	}
+	return f, nil
+}
+
+// inherit takes over what the caller has found, once it has, but for what the
+// subagent gets of its own.
+func (m *member) inherit(ctx context.Context, s reducer.State) (found, error) {
+	select {
+	case <-m.caller.opened:
+	case <-ctx.Done():
+		return found{}, context.Cause(ctx)
+	}
+	f := m.caller.found
+	f.context.Warnings = nil // they were said
+	if s.Options.Model == m.caller.options.Model && s.Options.Provider == m.caller.options.Provider && s.Setup.Source.Model == "" {
+		s.Setup.Source.Model, s.Setup.Window = f.source.Model, f.window
+	}
+	var err error // a client of its own: a client keeps what its agent has sent
+	f.model, f.source, f.window, err = m.home.model(ctx, s)
+	return f, err
+}
+
+// show lets the subagents have what was found first.
+func (m *member) show(f found) {
+	select {
+	case <-m.opened:
+	default:
+		m.found = f
+		close(m.opened)
 	}
 }
 
-// openWorkspace finds everything that a run of s needs: the model, the system
-// text and the tools.
-func (h *Home) openWorkspace(ctx context.Context, s reducer.State) (effects.Workspace, error) {
-	if root, err := canonical(s.Workspace); err != nil || root != s.Workspace {
-		return effects.Workspace{}, fmt.Errorf("the workspace %s is not there any more", s.Workspace)
+// openWorkspace finds what a run of s needs, the model, the system text and the
+// tools, and puts it together.
+func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Workspace, error) {
+	var f found
+	var err error
+	from := ""
+	if m.caller == nil {
+		f, err = m.home.find(ctx, s)
+	} else {
+		from = "parent"
+		f, err = m.inherit(ctx, s)
 	}
-	model, source, window, err := h.model(ctx, s)
 	if err != nil {
 		return effects.Workspace{}, err
 	}
-	found := workspace.FindContext(h.configDir(), s.Workspace)
-	hide := effects.Redactor(h.secrets())
-	for i := range found.Documents {
-		found.Documents[i].Text = hide.Replace(found.Documents[i].Text)
-	}
 	set, err := tools.New(tools.Options{
 		Root:           s.Workspace,
-		ReadRoots:      h.blobs(Ref{Key: WorkspaceKey(s.Workspace), ID: s.ID}).roots(),
+		ReadRoots:      m.home.blobs(m.ref).roots(),
 		NoShell:        s.Options.NoShell,
-		Env:            h.commandEnv(s),
+		Env:            m.env,
 		CommandTimeout: duration(s.Options.CommandMS),
+		Delegate:       m.mayDelegate,
 	})
 	if err != nil {
 		return effects.Workspace{}, err
 	}
-	system := systemText(found.Render(), s.Options)
+	set = slices.DeleteFunc(set, func(t effects.Tool) bool { return !s.Options.Tools.Has(t.Spec().Name) })
+	system := systemText(f.context.Render(), s.Options)
 	infos, digest := toolInfos(set)
+	m.show(f)
 	return effects.Workspace{
-		Model: model,
+		Model: f.model,
 		Tools: set,
 		Opened: reducer.WorkspaceOpened{
-			Provider: source.Provider, Model: source.Model, Wire: source.Wire, Window: window,
-			Context: found.Files(), System: reducer.T(system), SystemDigest: workspace.Digest(system),
-			Tools: infos, ToolsDigest: digest, Warnings: found.Warnings,
+			Provider: f.source.Provider, Model: f.source.Model, Wire: f.source.Wire, Window: f.window,
+			Context: f.context.Files(), System: reducer.T(system), SystemDigest: workspace.Digest(system),
+			Tools: infos, ToolsDigest: digest, From: from, Warnings: f.context.Warnings,
 		},
 	}, nil
 }
@@ -78,13 +121,12 @@ func systemText(context string, o reducer.Options) string {
 	if o.System != nil {
 		return *o.System
 	}
-	var blocks []string
-	for _, b := range []string{context, o.Append} {
-		if b != "" {
-			blocks = append(blocks, b)
-		}
-	}
-	return strings.Join(blocks, "\n\n")
+	return blocks(context, o.Append)
+}
+
+// blocks are texts with a blank line between them; an empty one is none.
+func blocks(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n\n")
 }
 
 // toolInfos is what to record of the tools, and its digest.

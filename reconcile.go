@@ -3,7 +3,6 @@ package basis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -43,6 +42,9 @@ func (r *run) reconcile(ctx context.Context) error {
 // match brings one effect's job in line. What it returns is to be recorded for
 // an effect that was unwanted before it was started.
 func (r *run) match(ctx context.Context, f reducer.Effect) ([]reducer.Event, error) {
+	if child, ok := f.(reducer.DriveChild); ok {
+		return nil, r.matchChild(child)
+	}
 	cause := reducer.Unwanted(f)
 	switch j := r.jobs[reducer.EffectID(f)]; {
 	case cause != "" && j == nil:
@@ -50,7 +52,10 @@ func (r *run) match(ctx context.Context, f reducer.Effect) ([]reducer.Event, err
 	case cause != "":
 		j.end(effects.Unwanted(cause))
 	case j == nil && r.stop == nil:
-		return nil, r.launch(ctx, f)
+		if e, over := r.member.overspent(f); over {
+			return []reducer.Event{e}, nil
+		}
+		r.launch(ctx, f)
 	}
 	return nil, nil
 }
@@ -65,9 +70,17 @@ func (r *run) endOthers(owed []reducer.Effect) {
 }
 
 func (j *job) end(cause error) {
-	if !j.cancelled {
-		j.cancelled = true
+	lettingGo := errors.Is(cause, effects.ErrStopped)
+	if j.told == nil || j.child && lettingGo && !errors.Is(j.told, effects.ErrStopped) {
+		j.told = cause
 		j.cancel(cause)
+	}
+}
+
+// endJobs ends everything that runs.
+func (r *run) endJobs(cause error) {
+	for _, j := range r.jobs {
+		j.end(cause)
 	}
 }
 
@@ -86,16 +99,15 @@ func notRun(f reducer.Effect, cause string) []reducer.Event {
 }
 
 // launch starts an effect. What needs the run's own clock or locks is done here.
-func (r *run) launch(ctx context.Context, f reducer.Effect) error {
+func (r *run) launch(ctx context.Context, f reducer.Effect) {
 	switch f := f.(type) {
-	case reducer.CloseInbox:
-		// done before anything is launched, because it may begin another turn
-	case reducer.DriveChild:
-		return fmt.Errorf("child %s: this version cannot drive the children of an agent", reducer.EffectID(f))
+	case reducer.CloseInbox, reducer.DriveChild:
+		// closed before anything is launched, because that may begin another turn;
+		// and a child is driven in a way of its own
 	case reducer.Ask:
 		if !r.askable {
 			r.stop = &Stop{Reason: "unaskable", Detail: "nobody can be asked about " + f.Call + " here"}
-			return nil
+			return
 		}
 		r.start(ctx, f, false)
 	case reducer.AwaitDeadline:
@@ -106,7 +118,6 @@ func (r *run) launch(ctx context.Context, f reducer.Effect) error {
 	case reducer.OpenWorkspace, reducer.CallModel, reducer.ReviewCall, reducer.RunPostHooks:
 		r.start(ctx, f, false)
 	}
-	return nil
 }
 
 // start performs an effect in a goroutine of its own, as it is owed now.
@@ -191,10 +202,8 @@ func (r *run) owesClosing() bool {
 // letGo detaches in good order: it launches nothing, waits a moment for calls
 // and children to say how far they came, and says why it left.
 func (r *run) letGo() error {
-	for _, j := range r.jobs {
-		j.end(effects.ErrStopped)
-	}
-	timer := time.NewTimer(stopGrace)
+	r.endJobs(effects.ErrStopped)
+	timer := time.NewTimer(stopGrace >> min(r.member.depth(), 2)) // children detach first
 	defer timer.Stop()
 	for r.settling() && !r.state.Ended() {
 		select {

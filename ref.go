@@ -4,18 +4,43 @@ import (
 	"fmt"
 	"hash/fnv"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
 // Ref is a task's handle: the key of its workspace and its own id. It is all
-// that is needed to find the task from anywhere (TASK-16).
+// that is needed to find the task from anywhere (TASK-16). With Sub it names a
+// subagent of the task.
 type Ref struct {
 	Key string // 16 lower-case hex digits
 	ID  string // 32 lower-case hex digits
+	Sub string // "", or a path such as 1.2: the second subagent of the first one
 }
 
 // String is the handle as users type it.
-func (r Ref) String() string { return r.Key + "/" + r.ID }
+func (r Ref) String() string {
+	if r.Sub == "" {
+		return r.Key + "/" + r.ID
+	}
+	return r.Key + "/" + r.ID + ":" + r.Sub
+}
+
+// Task is the task that a subagent belongs to; a task is its own.
+func (r Ref) Task() Ref { return Ref{Key: r.Key, ID: r.ID} }
+
+// child is the n-th subagent of an agent.
+func (r Ref) child(n int) Ref {
+	r.Sub = strings.TrimPrefix(r.Sub+"."+strconv.Itoa(n), ".")
+	return r
+}
+
+// depth is how many delegations are between the task and the agent.
+func (r Ref) depth() int {
+	if r.Sub == "" {
+		return 0
+	}
+	return strings.Count(r.Sub, ".") + 1
+}
 
 // IsZero reports whether the handle names nothing.
 func (r Ref) IsZero() bool { return r == Ref{} }
@@ -31,10 +56,22 @@ func (e *RefError) Error() string {
 // passes can lead a path out of the data root.
 func ParseRef(s string) (Ref, error) {
 	key, id, ok := strings.Cut(strings.ToLower(strings.TrimSpace(s)), "/")
-	if !ok || !isHex(key, 16) || !isHex(id, 32) {
+	id, sub, nested := strings.Cut(id, ":")
+	if !ok || !isHex(key, 16) || !isHex(id, 32) || nested && !isPath(sub) {
 		return Ref{}, &RefError{Text: s}
 	}
-	return Ref{Key: key, ID: id}, nil
+	return Ref{Key: key, ID: id, Sub: sub}, nil
+}
+
+// isPath reports whether s is the path of a subagent: numbers from 1 on, with
+// dots between them.
+func isPath(s string) bool {
+	for n := range strings.SplitSeq(s, ".") {
+		if i, err := strconv.Atoi(n); err != nil || i < 1 || strconv.Itoa(i) != n {
+			return false
+		}
+	}
+	return true
 }
 
 func isHex(s string, n int) bool {

@@ -29,6 +29,7 @@ type Performer interface {
 // the only one that touches the state or the store; everything else sends it
 // an arrival.
 type run struct {
+	member    *member // of a tree of subagents; nil where nothing can be delegated
 	store     store
 	state     reducer.State
 	performer Performer
@@ -48,9 +49,10 @@ type run struct {
 
 // job is an effect that this run has started.
 type job struct {
-	cancel    context.CancelCauseFunc
-	cancelled bool
-	settles   bool // worth waiting for when the run lets go
+	cancel  context.CancelCauseFunc
+	told    error // with which cause it was cancelled last
+	settles bool  // worth waiting for when the run lets go
+	child   bool  // an agent, which may hear of a stop after a cancel
 }
 
 // arrival is something that reached the run: observations that belong
@@ -61,6 +63,7 @@ type arrival struct {
 	done     string // the id of the effect whose job has returned
 	sweep    bool
 	stop     *Stop
+	err      error  // a child's store has failed, and so must this run
 	recorded func() // called once the events are durable or refused
 }
 
@@ -92,6 +95,7 @@ func (r *run) loop(ctx context.Context) error {
 	jobs, cancelAll := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer r.workers.Wait()
 	defer cancelAll(effects.ErrStopped)
+	defer r.endJobs(effects.ErrStopped)
 	defer close(r.gone)
 	r.workers.Go(func() { r.inbox.watch(jobs, func() { r.send(arrival{sweep: true}) }) })
 	if err := r.reconcile(jobs); err != nil {
@@ -223,6 +227,7 @@ func (r *run) commit(f *fold) error {
 		return err
 	}
 	r.state = f.state
+	r.member.charge(f.events)
 	return nil
 }
 
@@ -243,6 +248,9 @@ func survivesStop(a arrival) bool {
 // effect open has broken its contract, or can't do it.
 func (r *run) retire(batch []arrival) error {
 	for _, a := range batch {
+		if a.err != nil {
+			return a.err
+		}
 		if a.done == "" {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/basisagent/basis/journal"
@@ -243,6 +244,8 @@ func TestKilledOnEachWire(t *testing.T) {
 type dyingDisk struct {
 	journal.Disk
 	left int
+
+	mu sync.Mutex // the agents of a tree write side by side
 }
 
 func (d *dyingDisk) OpenFile(name string, flag int, perm fs.FileMode) (journal.File, error) {
@@ -259,6 +262,8 @@ type dyingFile struct {
 }
 
 func (f *dyingFile) Write(p []byte) (int, error) {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
 	if f.disk.left == 0 {
 		return 0, errCrash
 	}

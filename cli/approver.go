@@ -24,7 +24,11 @@ type approver struct {
 // the run is kept by the process that drives the task and goes with it (CLI-71).
 func (p *approver) Review(ctx context.Context, a basis.Approval) (basis.Verdict, error) {
 	tool := flat(a.Tool)
-	p.con.say("\n" + tool + " wants to run")
+	who := ""
+	if a.Subagent != "" {
+		who = "subagent " + flat(a.Subagent) + ": "
+	}
+	p.con.say("\n" + who + tool + " wants to run")
 	if d := sentence(a.Description); d != "" {
 		p.con.say("  " + printable(d))
 	}

@@ -176,6 +176,8 @@ func explain(e *commandError) report {
 	case errors.Is(e.err, basis.ErrNoTask):
 		failed.what = fmt.Sprintf("no task directory for %s", e.ref)
 		failed.next = "use `basis list` to see the tasks of this directory"
+	case errors.Is(e.err, basis.ErrSubagent):
+		failed.next = "use `basis " + e.verb + " " + e.ref.Task().String() + "`"
 	case errors.As(e.err, &follow) && follow.Ref.IsZero():
 		failed.next = "use `basis spawn <PROMPT>`"
 	case errors.As(e.err, &follow):

@@ -186,7 +186,8 @@ type audit struct {
 	Runs      uint64   `json:"generations"`
 	Repairs   int      `json:"repairs"`
 	Decisions int      `json:"decisions"`
-	Skipped   int      `json:"skipped"` // decided under other rules
+	Skipped   int      `json:"skipped"`             // decided under other rules
+	Subagents int      `json:"subagents,omitempty"` // whose journals were checked, too
 	Head      string   `json:"head"`
 	Torn      bool     `json:"torn"` // the end is cut off; the next attach repairs it
 	Findings  []string `json:"findings"`
@@ -212,6 +213,14 @@ func (a *app) verify(ctx context.Context, c *cli.Command, h *basis.Home, ref bas
 	}
 	if unfounded != nil && len(v.Findings) == 0 {
 		v.Findings = append(v.Findings, unfounded.Error())
+	}
+	for _, child := range h.Subagents(ref) {
+		v.Subagents++
+		r, err := replay.Verify(reducer.State{}, h.Entries(ctx, child))
+		v.Decisions, v.Skipped = v.Decisions+r.Decisions, v.Skipped+r.Skipped
+		if _, damaged := errors.AsType[*basis.CorruptError](err); err != nil && !damaged {
+			v.Findings = append(v.Findings, "subagent "+child.Sub+": "+err.Error())
+		}
 	}
 	v.OK = len(v.Findings) == 0
 	if c.Bool("json") {

@@ -173,13 +173,16 @@ func (a *app) wait(ctx context.Context, c *cli.Command, h *basis.Home, ref basis
 }
 
 // notItself refuses what could never come to an end: a task's own command that
-// waits for the task (TASK-110). A task that has ended can be asked about.
+// waits for the task or for another part of it (TASK-110). What has ended can be asked about.
 func (a *app) notItself(h *basis.Home, ref basis.Ref, what string) error {
-	if caller, inTask := a.caller(); !inTask || caller != ref {
+	if caller, inTask := a.caller(); !inTask || caller != ref.Task() {
 		return nil
 	}
 	if s, err := h.State(ref); err == nil && s.Ended() {
 		return nil
+	}
+	if ref.Sub != "" {
+		return fmt.Errorf("a task cannot %s its own subagent %s: this command is part of the same task, which goes on only when it returns", what, ref.Sub)
 	}
 	return fmt.Errorf("a task cannot %s itself: this command is part of task %s", what, ref)
 }

@@ -17,6 +17,7 @@ type Approver interface {
 // Approval is one question.
 type Approval struct {
 	Call        string // our id of the call; also the question's
+	Subagent    string // who wants to make it: "" the task itself, "1.2" the second subagent of its first
 	Tool        string
 	Description string
 	Summary     string          // one line: what would be done

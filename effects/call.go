@@ -20,6 +20,9 @@ func (p *Performer) Review(s reducer.State, call string) (reducer.Event, bool) {
 	e := reducer.CallReviewed{Call: call}
 	t, in, refusal := p.prepare(c)
 	if refusal == nil {
+		refusal = sameLane(c, t, in)
+	}
+	if refusal == nil {
 		refusal = p.preview(t, in, &e)
 	}
 	if refusal != nil {
@@ -34,6 +37,19 @@ func (p *Performer) Review(s reducer.State, call string) (reducer.Event, bool) {
 		}
 	}
 	return e, true
+}
+
+// sameLane refuses a call that has become one of another kind since the answer
+// was recorded: who runs it is settled by then.
+func sameLane(c reducer.Call, t Tool, in json.RawMessage) *reducer.Refusal {
+	z, ok := t.(Classifier)
+	if !ok {
+		return nil
+	}
+	if _, lane := z.Classify(in); (lane == reducer.LaneDelegation) == (c.Lane == reducer.LaneDelegation) {
+		return nil
+	}
+	return &reducer.Refusal{Code: "refused", Text: "This call was not run: it was made as a command or as a task for a subagent, and can't become the other."}
 }
 
 func (p *Performer) preview(t Tool, in json.RawMessage, e *reducer.CallReviewed) *reducer.Refusal {
@@ -152,6 +168,12 @@ func (p *Performer) pieces(r Result) []Piece {
 		all[i].Text = strings.ToValidUTF8(p.redact.Replace(all[i].Text), "\uFFFD")
 	}
 	return all
+}
+
+// Result is a text as a record keeps it and, where that is too much for it,
+// what a model is shown instead, as for a tool's output.
+func (p *Performer) Result(text string) (output, shown reducer.Text) {
+	return p.result(p.pieces(Result{Output: text}), Limits{Bytes: DefaultResultBytes, Lines: DefaultResultLines})
 }
 
 // result is a tool's output as the record keeps it and, where that is too much

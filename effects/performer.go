@@ -51,6 +51,7 @@ type Options struct {
 	Open func(ctx context.Context, s reducer.State) (Workspace, error)
 
 	Approver Approver         // nil: nobody can be asked
+	Subagent string           // for its questions; "" is the task itself
 	Blobs    Blobs            //
 	Now      func() time.Time // measures durations; nil is time.Now
 	Secrets  []Secret         // values that never enter what effects report
@@ -196,7 +197,7 @@ func (p *Performer) ask(ctx context.Context, s reducer.State, f reducer.Ask, out
 	if !ok || p.o.Approver == nil {
 		return
 	}
-	a := Approval{Call: c.ID, Tool: c.Name, Class: c.Class, Preview: c.Preview}
+	a := Approval{Call: c.ID, Subagent: p.o.Subagent, Tool: c.Name, Class: c.Class, Preview: c.Preview}
 	if args, err := p.load(c.Args); err == nil {
 		a.Input = json.RawMessage(args)
 	}

@@ -104,13 +104,13 @@ func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 	case reducer.CallStarted, reducer.CallRefused, reducer.CallSettled, reducer.ApprovalRequested, reducer.ApprovalAnswered:
 		return s.call(before, e)
 	case reducer.ChildSpawned:
-		return []Body{childUpdate(e.N, e.Task, "spawned", e.Prompt.String(), "")}
+		return []Body{childUpdate(e.N, e.Task, "spawned", s.delegated(e.Prompt), "")}
 	case reducer.ChildSettled:
 		status := "finished"
 		if e.Outcome != reducer.OutcomeDone {
 			status = "failed"
 		}
-		return []Body{childUpdate(e.N, e.Task, status, asked(before, e), e.Error)}
+		return s.childSettled(before, e, status)
 	case reducer.JournalRepaired:
 		if e.CutBytes == 0 {
 			return nil // a whole record lacked the end of its line
@@ -310,13 +310,34 @@ func (s *Stream) requested(c reducer.Call) Body {
 	}
 }
 
-// asked is what a child that has settled was asked to do.
-func asked(s reducer.State, e reducer.ChildSettled) string {
-	i := slices.IndexFunc(s.Family, func(c reducer.Child) bool { return c.N == e.N && c.Task == e.Task })
+// childSettled shows how a child ended, and of a delegation what it cost beyond
+// what was relayed: a crash may have lost some of that.
+func (s *Stream) childSettled(before reducer.State, e reducer.ChildSettled, status string) []Body {
+	i := slices.IndexFunc(before.Family, func(c reducer.Child) bool { return c.N == e.N && c.Task == e.Task })
 	if i < 0 {
-		return ""
+		return []Body{childUpdate(e.N, e.Task, status, "", e.Error)}
 	}
-	return s.Family[i].Prompt.String()
+	child := before.Family[i]
+	bodies := []Body{childUpdate(e.N, e.Task, status, s.delegated(child.Prompt), e.Error)}
+	if e.N == 0 {
+		return bodies
+	}
+	return append(s.usage(s.agent()+"/"+strconv.Itoa(e.N), e.Usage.Beyond(child.Usage)), bodies...)
+}
+
+// delegated is the task in the input with which a subagent was asked for.
+func (s *Stream) delegated(prompt reducer.Text) string {
+	text := s.Text(prompt)
+	var in struct {
+		Input string `json:"input"`
+	}
+	if json.Unmarshal([]byte(text), &in) == nil && in.Input != "" {
+		text = in.Input
+	}
+	if text = strings.TrimSpace(text); strings.HasPrefix(text, "!!") {
+		return text[1:]
+	}
+	return text
 }
 
 func childUpdate(n int, task, status, title, detail string) Body {

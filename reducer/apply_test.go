@@ -97,7 +97,7 @@ func TestWorkspaceFailedBeforeTheFirstTurn(t *testing.T) {
 	}
 }
 
-// A delegation gets what the caller has: its prompt, its bounds, one level more.
+// CORE-75: a delegation gets its prompt, of the tokens what is left, one level more.
 func TestChildSpawned(t *testing.T) {
 	created := AgentCreated{Depth: 1, Bounds: Bounds{Tokens: Known(100)}, Parent: Parent{ID: "p"}, Detached: true}
 	b := newBench(t, created)
@@ -109,8 +109,8 @@ func TestChildSpawned(t *testing.T) {
 		t.Fatalf("state = %+v, want parent, detached and one child", b.s)
 	}
 	c := b.s.Family[0]
-	if c.N != 1 || c.Call != "r1.c1" || c.Prompt.String() != `{"input":"look"}` || c.Bounds != created.Bounds || c.Depth != 2 {
-		t.Errorf("child = %+v, want number 1 at depth 2 with the prompt and the bounds", c)
+	if c.N != 1 || c.Call != "r1.c1" || c.Prompt.String() != `{"input":"look"}` || c.Bounds != (Bounds{Tokens: Known(90)}) || c.Depth != 2 {
+		t.Errorf("child = %+v, want number 1 at depth 2 with the prompt and the tokens that are left", c)
 	}
 	if call, _ := b.s.Call("r1.c1"); call.Child != 1 {
 		t.Errorf("Call.Child = %d, want 1", call.Child)

@@ -163,7 +163,8 @@ func (s State) applyChild(e Event) State {
 		if e.N != 0 {
 			s.Turn.Tokens += max(0, e.Usage.Total()-c.Usage.Total())
 		}
-		c.Settled, c.Outcome, c.Code, c.Text, c.Error, c.Usage = true, e.Outcome, e.Code, e.Text, e.Error, e.Usage
+		c.Settled, c.Outcome, c.Code, c.Usage = true, e.Outcome, e.Code, e.Usage
+		c.Text, c.Shown, c.Error, c.By = e.Text, e.Shown, e.Error, e.StoppedBy
 	default:
 	}
 	return s

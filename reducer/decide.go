@@ -129,14 +129,22 @@ func (s State) settleFromOutside() (Event, bool) {
 			continue
 		}
 		if child, ok := s.childOf(c.ID); ok && child.Settled {
-			e := CallSettled{Call: c.ID, Outcome: child.Outcome, Code: child.Code, Output: child.Text, Child: child.N}
-			if child.Outcome == OutcomeFailed && child.Text.IsZero() {
-				e.Output = T(child.Error)
-			}
-			return e, true
+			return child.result(), true
 		}
 	}
 	return nil, false
+}
+
+// result is what a delegation came to, for the model that asked for it.
+func (c Child) result() CallSettled {
+	e := CallSettled{Call: c.Call, Outcome: c.Outcome, Code: c.Code, Output: c.Text, Shown: c.Shown, Child: c.N}
+	switch {
+	case c.Outcome == OutcomeFailed && c.By != "":
+		e.Output, e.Shown = T("The subagent was stopped by its limit "+string(c.By)+": "+c.Error+"."), Text{}
+	case c.Outcome == OutcomeFailed && c.Text.IsZero():
+		e.Output = T("The subagent failed: " + c.Error)
+	}
+	return e
 }
 
 // nextEnding refuses what has not started, waits for what runs, and then ends
@@ -240,6 +248,8 @@ func (s State) nextRound() (Event, bool) {
 		return TurnEnded{Turn: t.ID, Outcome: OutcomeOK}, true
 	case t.Cut >= MaxCutAnswers:
 		return failed("", "the model's calls came cut off or unreadable "+strconv.Itoa(t.Cut)+" times in a row")
+	case s.Kind == KindSubagent && s.Rounds >= MaxSubagentRounds:
+		return failed("", "it has asked its model "+strconv.Itoa(MaxSubagentRounds)+" times, which is the most a subagent may")
 	case s.Attaching:
 		return nil, false
 	}
@@ -346,7 +356,7 @@ func (s State) advance(c Call) (Event, bool) {
 		return s.start(c, c.By)
 	case PhaseStarted:
 		if _, spawned := s.childOf(c.ID); c.Lane == LaneDelegation && !spawned && !s.Attaching {
-			return ChildSpawned{N: s.Children + 1, Call: c.ID, Prompt: c.Args, Bounds: s.Bounds, Depth: s.Depth + 1}, true
+			return ChildSpawned{N: s.Children + 1, Call: c.ID, Prompt: c.Args, Bounds: s.childBounds(), Depth: s.Depth + 1}, true
 		}
 	case PhaseAsked, PhasePending, PhaseSettled:
 	}
@@ -387,10 +397,23 @@ func (s State) asking() bool {
 }
 
 func (s State) start(c Call, by string) (Event, bool) {
+	if c.Lane == LaneDelegation && s.overTokens() {
+		return refuse(c, string(BoundTokens), "This task was not given to a subagent: "+boundText(BoundTokens)+"."), true
+	}
 	if s.Attaching || (c.Lane == LaneDelegation && s.delegating() >= MaxDelegations) {
 		return nil, false
 	}
 	return CallStarted{Call: c.ID, By: by}, true
+}
+
+// childBounds are the limits of a new delegation: of the tokens of the turn it
+// gets what is left.
+func (s State) childBounds() Bounds {
+	b := s.Bounds
+	if limit, limited := b.Tokens.Get(); limited {
+		b.Tokens = Known(limit - s.Turn.Tokens)
+	}
+	return b
 }
 
 func (s State) delegating() int {

@@ -1,6 +1,9 @@
 package reducer
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Event is a fact about one agent, in the past tense. The names on disk are in
 // the table of codec.go and are for ever; docs/events.md says what each member
@@ -97,6 +100,19 @@ type Options struct {
 	PassEnv   []string `json:"pass_env,omitempty"`             // names of variables that commands may see
 	IdleMS    int64    `json:"idle_timeout_ms,omitempty"`
 	CommandMS int64    `json:"command_timeout_ms,omitempty"`
+	Tools     *Roster  `json:"tools,omitempty"` // nil offers every tool that there is
+}
+
+// Roster narrows the tools that an agent is offered. Where Offered is not nil
+// only those are; Hidden ones never are.
+type Roster struct {
+	Hidden  []string `json:"hidden,omitempty"`
+	Offered []string `json:"offered,omitzero"`
+}
+
+// Has reports whether a tool is offered. A nil roster has every tool.
+func (r *Roster) Has(tool string) bool {
+	return r == nil || (r.Offered == nil || slices.Contains(r.Offered, tool)) && !slices.Contains(r.Hidden, tool)
 }
 
 // Bounds limit each turn. An unknown count is no limit; a known 0 is one.
@@ -263,7 +279,7 @@ type (
 
 	// AgentDetached ends a run in good order; the agent can be attached again.
 	AgentDetached struct {
-		Reason string `json:"reason"` // signal, yield, unaskable, disk_full or closed
+		Reason string `json:"reason"` // signal, yield, unaskable, disk_full, parent or closed
 		Detail string `json:"detail,omitempty"`
 	}
 
@@ -486,6 +502,7 @@ type (
 		Outcome   Outcome `json:"outcome"`
 		Code      string  `json:"code,omitempty"`
 		Text      Text    `json:"text,omitzero"`
+		Shown     Text    `json:"shown,omitzero"` // what the caller's model reads, where it differs
 		Error     string  `json:"error,omitempty"`
 		StoppedBy Bound   `json:"stopped_by,omitempty"`
 		Usage     Usage   `json:"usage,omitzero"`

@@ -123,6 +123,13 @@ func (c Count) IsZero() bool { return !c.known }
 // Add sums what is known: unknown plus 3 is 3.
 func (c Count) Add(d Count) Count { return Count{c.n + d.n, c.known || d.known} }
 
+func (c Count) beyond(d Count) Count {
+	if c.n <= d.n {
+		return Count{}
+	}
+	return Known(c.n - d.n)
+}
+
 // MarshalJSON writes the number, or null if it is unknown.
 func (c Count) MarshalJSON() ([]byte, error) {
 	if !c.known {
@@ -167,6 +174,17 @@ func (u Usage) Add(v Usage) Usage {
 		CacheRead:  u.CacheRead.Add(v.CacheRead),
 		CacheWrite: u.CacheWrite.Add(v.CacheWrite),
 		Reasoning:  u.Reasoning.Add(v.Reasoning),
+	}
+}
+
+// Beyond is what u has more than v, counter by counter; nothing where it has less.
+func (u Usage) Beyond(v Usage) Usage {
+	return Usage{
+		Input:      u.Input.beyond(v.Input),
+		Output:     u.Output.beyond(v.Output),
+		CacheRead:  u.CacheRead.beyond(v.CacheRead),
+		CacheWrite: u.CacheWrite.beyond(v.CacheWrite),
+		Reasoning:  u.Reasoning.beyond(v.Reasoning),
 	}
 }
 

@@ -20,6 +20,9 @@ const (
 
 	// MaxDelegations is how many delegations of one answer run side by side.
 	MaxDelegations = 4
+
+	// MaxSubagentRounds is how often a subagent may ask its model.
+	MaxSubagentRounds = 30
 )
 
 // State is the fold of an agent's events: all that the rules know. It is a
@@ -187,8 +190,10 @@ type Child struct {
 	Settled bool    `json:"settled,omitempty"`
 	Outcome Outcome `json:"outcome,omitempty"`
 	Text    Text    `json:"text,omitzero"`
+	Shown   Text    `json:"shown,omitzero"`
 	Error   string  `json:"error,omitempty"`
 	Code    string  `json:"code,omitempty"`
+	By      Bound   `json:"stopped_by,omitempty"`
 	Usage   Usage   `json:"usage,omitzero"`
 }
 

@@ -172,8 +172,49 @@ func TestFailedDelegation(t *testing.T) {
 	b.sees(b.reviewed(1), b.reviewed(2))
 	b.sees(ChildSettled{N: 1, Outcome: OutcomeFailed, Error: "no model"})
 	b.sees(ChildSettled{N: 2, Outcome: OutcomeFailed, Error: "no model", Text: T("half")})
-	if r := b.results(); r[0].Text.String() != "no model" || r[1].Text.String() != "half" || !r[0].IsError {
+	if r := b.results(); r[0].Text.String() != "The subagent failed: no model" || r[1].Text.String() != "half" || !r[0].IsError {
 		t.Errorf("results = %+v, want the error and the text", r)
+	}
+}
+
+// TOOL-35: a subagent asks its model thirty times at most, and a limit that it
+// reached is what its caller reads (FR-074).
+func TestLimitsOfASubagent(t *testing.T) {
+	b := newBench(t, AgentCreated{Kind: KindSubagent})
+	for range MaxSubagentRounds - 1 {
+		b.sees(b.answer("read"))
+		b.sees(b.settled(1))
+	}
+	b.sees(b.answer("read"))
+	b.wantSaid("the last answer's call", b.sees(b.settled(1)), "turn.ended failed, task.ended failed")
+	if !strings.Contains(b.s.End.Error, "30 times") {
+		t.Errorf("error = %q, want the number of requests", b.s.End.Error)
+	}
+
+	b = newBench(t, AgentCreated{})
+	b.sees(b.answer("child"))
+	b.sees(b.reviewed(1))
+	b.sees(ChildSettled{N: 1, Outcome: OutcomeFailed, Error: "the tool budget is spent", StoppedBy: BoundTools})
+	if r := b.results(); !r[0].IsError || !strings.Contains(r[0].Text.String(), "tool_budget") {
+		t.Errorf("results = %+v, want the limit by name", r)
+	}
+}
+
+// CORE-75: where the tokens are spent already nothing is delegated, though the
+// other calls of that answer run.
+func TestNoDelegationOnSpentTokens(t *testing.T) {
+	b := newBench(t, AgentCreated{Bounds: Bounds{Tokens: Known(5)}})
+	b.sees(b.answer("child"))
+	b.wantSaid("a delegation", b.sees(b.reviewed(1)), "refused c1 token_budget, turn.ended failed token_budget")
+}
+
+// The tools that an agent is offered (TOOL-37).
+func TestRoster(t *testing.T) {
+	var all *Roster
+	some := &Roster{Offered: []string{"read", "spawn"}, Hidden: []string{"spawn"}}
+	none := &Roster{Offered: []string{}}
+	if !all.Has("x") || !some.Has("read") || some.Has("spawn") || some.Has("ls") || none.Has("read") || !(&Roster{Hidden: []string{"x"}}).Has("y") {
+		t.Error("a roster offers something else than its lists say")
 	}
 }
 

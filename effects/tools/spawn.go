@@ -97,13 +97,12 @@ func newSpawn(f *fence.Fence, o Options) effects.Tool {
 	s := spawn{fence: f, options: o}
 	s.tool = newTool(tool{
 		spec: effects.Spec{
-			Name: "spawn",
-			Description: "Run a shell command in the workspace: input is ! and the command, such as \"!go test ./...\". " +
-				"Commands go to the operator for approval, so prefer one command. Input without ! is a task for a subagent, which is not available here.",
-			Class: reducer.ClassProcess,
-			Lane:  reducer.LaneExclusive,
+			Name:        "spawn",
+			Description: describe(o),
+			Class:       reducer.ClassProcess,
+			Lane:        reducer.LaneExclusive,
 		},
-		members: []member{{name: "input", kind: kindString, required: true}},
+		members: spawnMembers(),
 		line:    func(a args) string { return strings.TrimSpace(a.text("input", "")) },
 		run: func(ctx context.Context, c call) effects.Result {
 			return s.carryOut(ctx, c.text("input", ""), c.progress)
@@ -112,10 +111,38 @@ func newSpawn(f *fence.Fence, o Options) effects.Tool {
 	return s
 }
 
-// Classify says what the input may change. Delegation, once there is one, is
-// told apart here.
-func (s spawn) Classify(json.RawMessage) (reducer.Class, reducer.Lane) {
+// spawnMembers is the input of spawn: one string.
+func spawnMembers() []member { return []member{{name: "input", kind: kindString, required: true}} }
+
+// describe tells a model what the input means.
+func describe(o Options) string {
+	command := "Run a shell command in the workspace: input is ! and the command, such as \"!go test ./...\". " +
+		"Commands go to the operator for approval, so prefer one command."
+	if o.Delegate == nil {
+		return command + " Input without ! is a task for a subagent, which is not available here."
+	}
+	return command + " Input without ! is a task for a subagent: it sees nothing of this conversation, works here with the same tools, " +
+		"and its last words are the result, so say all that it needs and what to report. Several in one message run side by side."
+}
+
+// Classify says what the input may change and what may run beside it: a task
+// for a subagent runs beside others.
+func (s spawn) Classify(in json.RawMessage) (reducer.Class, reducer.Lane) {
+	if _, ok := Task(string(in)); ok && s.options.Delegate != nil {
+		return reducer.ClassProcess, reducer.LaneDelegation
+	}
 	return reducer.ClassProcess, reducer.LaneExclusive
+}
+
+// Task is the task for a subagent that the input of spawn holds, and false
+// where it holds a command or nothing that makes sense.
+func Task(in string) (string, bool) {
+	a, err := tool{members: spawnMembers()}.decode(json.RawMessage(in))
+	if err != nil {
+		return "", false
+	}
+	o, err := parseOrder(a.text("input", ""))
+	return o.body, err == nil && o.mode == modeDelegation
 }
 
 // Preview shows the command. It refuses what could never be carried out.
@@ -131,6 +158,9 @@ func (s spawn) Preview(in json.RawMessage) (json.RawMessage, error) {
 	if err := s.servable(o); err != nil {
 		return nil, err
 	}
+	if o.mode == modeDelegation {
+		return s.previewTask(o)
+	}
 	target := o.target
 	if target == "" {
 		target = local
@@ -138,11 +168,24 @@ func (s spawn) Preview(in json.RawMessage) (json.RawMessage, error) {
 	return encode(map[string]any{"mode": o.mode, "body": o.body, "cwd": s.fence.Base(), "target": target}), nil
 }
 
-// servable refuses orders that this version has nobody for.
+// previewTask shows a task for a subagent, and what that one gets of its own.
+func (s spawn) previewTask(o order) (json.RawMessage, error) {
+	child, err := s.options.Delegate(o.body)
+	if err != nil {
+		return nil, refuse(err.Error())
+	}
+	shown := map[string]any{"mode": o.mode, "body": o.body, "cwd": s.fence.Base(), "target": local}
+	if child != (ChildPreview{}) {
+		shown["child"] = child
+	}
+	return encode(shown), nil
+}
+
+// servable refuses orders that there is nobody for.
 func (s spawn) servable(o order) error {
 	switch {
-	case o.mode == modeDelegation:
-		return refuse("there are no subagents in this version; do the task yourself, or run a command with a leading !, such as !ls")
+	case o.mode == modeDelegation && s.options.Delegate == nil:
+		return refuse("there are no subagents here; do the task yourself, or run a command with a leading !, such as !ls")
 	case o.target != "":
 		return refuse(fmt.Sprintf("there is no target %s, as there are none at all; leave out @%s to run the command here", o.target, o.target))
 	}
@@ -154,6 +197,9 @@ func (s spawn) carryOut(ctx context.Context, input string, progress func(string)
 	o, err := parseOrder(input)
 	if err == nil {
 		err = s.servable(o)
+	}
+	if err == nil && o.mode == modeDelegation {
+		err = refuse("a task for a subagent can't be run as a command")
 	}
 	if err != nil {
 		return failed(err)

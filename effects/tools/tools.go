@@ -24,6 +24,19 @@ type Options struct {
 	Env            []string      // the whole environment of commands, as NAME=value; see proc.Environ
 	CommandTimeout time.Duration // the time limit of a command; 0 is DefaultCommandTimeout
 	CommandCeiling time.Duration // the highest time limit; 0 is DefaultCommandCeiling
+
+	// Delegate looks at a task for a subagent before anybody is asked about it:
+	// what the subagent gets that its caller hasn't, or why there is none for
+	// it. Nil: tasks are for nobody.
+	Delegate func(task string) (ChildPreview, error)
+}
+
+// ChildPreview is what a subagent gets that its caller hasn't (TOOL-29): only
+// what differs, and of a system text never the words.
+type ChildPreview struct {
+	Model  string          `json:"model,omitempty"`
+	Roster *reducer.Roster `json:"roster,omitempty"`
+	System string          `json:"system,omitempty"` // "replaced"
 }
 
 // The time limits of commands, unless Options says otherwise.
