@@ -50,6 +50,7 @@ type ChildPolicy func(ChildRequest) ChildOptions
 type tree struct {
 	home     *Home
 	approver effects.Approver
+	warn     func(string)
 	born     atomic.Int64 // subagents, ever
 	limit    reducer.Count
 	spent    atomic.Int64 // tokens in the task's open turn, by all of them
@@ -73,7 +74,7 @@ type member struct {
 
 // plant makes a held task the root of its tree.
 func (h *Home) plant(a *attachment, d Drive) {
-	t := &tree{home: h, limit: a.run.state.Bounds.Tokens}
+	t := &tree{home: h, warn: d.warn, limit: a.run.state.Bounds.Tokens}
 	if d.Approver != nil {
 		t.approver = oneByOne{d.Approver, make(chan struct{}, 1)}
 	}
@@ -96,6 +97,9 @@ func (m *member) equip(a *attachment) {
 		Blobs:    blobsIn(a.writer.Dir()),
 		Now:      m.home.o.Now,
 		Secrets:  m.home.secrets(),
+		Rules:    func() ([]reducer.Rule, error) { return m.home.granted(m.ref.Key) },
+		Remember: func(scope string, g reducer.Grant) error { return m.home.Remember(m.workspace, scope, g) },
+		Warn:     m.warn,
 	})
 	a.run.performer, a.run.askable, a.run.member = m.means, m.means.CanAsk(), m
 }

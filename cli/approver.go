@@ -39,25 +39,47 @@ func (p *approver) Review(ctx context.Context, a basis.Approval) (basis.Verdict,
 	for _, l := range excerpt(append(lines, change(a.Input)...)) {
 		p.con.say("  | " + printable(l))
 	}
-	done := p.con.ask("allow? y once, a always in this run, n not now, r never in this run [y/n/a/r]: ")
+	p.con.say("  a and r hold in this run for every call of " + tool + "; with p or g " + reach(a))
+	done := p.con.ask("allow? y once, a in this run, p in this project, g everywhere; n not now, r never in this run, rp, rg [y/a/p/g/n/r/rp/rg]: ")
 	answer, err := p.line(ctx)
 	done()
 	if err != nil {
 		return basis.Verdict{}, err
 	}
-	return verdict(answer, a.Tool), nil
+	return verdict(answer, a), nil
 }
 
-// verdict reads an answer. Whatever is none of the words denies once.
-func verdict(answer, tool string) basis.Verdict {
+// reach says what an answer for a project or for everywhere is about.
+func reach(a basis.Approval) string {
+	if a.Pattern != "" {
+		return "for exactly this command"
+	}
+	return "for every call of " + flat(a.Tool)
+}
+
+// verdict reads an answer. Whatever is none of the words denies once. What
+// reaches beyond this run is narrowed to this very call where that can be said.
+func verdict(answer string, a basis.Approval) basis.Verdict {
 	v := basis.Verdict{Scope: "once", By: "person"}
+	tool, what := a.Tool, a.Tool
+	if a.Pattern != "" {
+		what = "this command"
+	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":
 		v.Allow = true
 	case "a", "always":
 		v.Allow, v.Scope = true, "process"
+	case "p", "project":
+		v.Allow, v.Scope, v.Pattern = true, "project", a.Pattern
+	case "g", "global":
+		v.Allow, v.Scope, v.Pattern = true, "global", a.Pattern
 	case "r", "never":
 		v.Scope, v.Reason = "process", "The user does not allow "+tool+" in this run."
+	case "rp":
+		v.Scope, v.Pattern, v.Reason = "project", a.Pattern, "The user does not allow "+what+" in this project."
+	case "rg":
+		v.Scope, v.Pattern, v.Reason = "global", a.Pattern, "The user does not allow "+what+" anywhere."
 	default:
 		v.Reason = "The user did not allow this call of " + tool + "."
 	}

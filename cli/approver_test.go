@@ -23,12 +23,16 @@ func TestVerdict(t *testing.T) {
 	}{
 		"y": {true, "once"}, " YES ": {true, "once"}, "a": {true, "process"}, "Always": {true, "process"},
 		"r": {false, "process"}, "never": {false, "process"}, "n": {false, "once"}, "": {false, "once"}, "yess": {false, "once"},
+		"p": {true, "project"}, "G": {true, "global"}, "rp": {false, "project"}, "rg": {false, "global"}, "pp": {false, "once"},
 	} {
-		v := verdict(answer, "spawn")
+		v := verdict(answer, basis.Approval{Tool: "spawn", Pattern: "exactly"})
+		if stored := v.Scope == "project" || v.Scope == "global"; stored != (v.Pattern == "exactly") {
+			t.Errorf("verdict(%q) is for %q in scope %s, want exactly this call where it is stored", answer, v.Pattern, v.Scope)
+		}
 		if v.Allow != want.allow || v.Scope != want.scope || v.By != "person" {
 			t.Errorf("verdict(%q) = %+v, want %+v", answer, v, want)
 		}
-		if !v.Allow && !strings.Contains(v.Reason, "spawn") {
+		if !v.Allow && !strings.Contains(v.Reason, "spawn") && !strings.Contains(v.Reason, "this command") {
 			t.Errorf("verdict(%q) gives the reason %q, want the tool named", answer, v.Reason)
 		}
 	}

@@ -20,6 +20,8 @@ func synopsis(name string) string {
 		return "basis " + name + " <ID>"
 	case "debug", "decode":
 		return "basis debug decode --wire NAME FILE|-"
+	case "rules":
+		return "basis rules [list | revoke ID]"
 	case "list", "fingerprint", "models", "version", "help":
 		return "basis " + name
 	case "completion":
@@ -45,6 +47,7 @@ commands:
   list                          the tasks of this directory
   replay <ID> [--at N|tK]       the conversation as it stood
   verify <ID>                   check a task's journal
+  rules [list | revoke ID]      what was allowed or denied for good
   models                        what an endpoint offers
   debug decode                  what basis makes of a recorded response
   fingerprint                   a digest that changes when the files do
@@ -99,6 +102,9 @@ func examples(name string) string {
 		return "examples:\n  basis models\n  basis models --provider ollama --json | jq -r .id\n"
 	case "decode":
 		return "For bug reports: the body of a response in, one JSON object out. Calls may be carried\nout only where stop is tool_use; error_class says what went wrong, if anything did.\n\nexamples:\n  basis debug decode --wire openai-chat body.sse\n  curl … | basis debug decode --wire anthropic-messages --status 529 -\n"
+	case "rules":
+		return "A question's answers p and rp are kept for the project, g and rg for every\ndirectory. They hold until they are revoked. What they allow still\ndoes not run under --approve never.\n\n" +
+			"example:\n  basis rules\n  basis rules revoke p2\n"
 	case "fingerprint":
 		return "example:\n  test \"$(basis fingerprint)\" = \"$(cat last)\" || basis \"look at what changed\"\n"
 	}

@@ -24,12 +24,20 @@ type Approval struct {
 	Class       reducer.Class   // what kind of change it could make
 	Input       json.RawMessage // as the call would run
 	Preview     json.RawMessage // what the tool shows of it; nil if it has nothing to add
+
+	// Pattern is what a rule would have to say that is for this very call and
+	// no other; "" where a rule can only be for the whole tool.
+	Pattern string
 }
 
 // Verdict is the answer.
 type Verdict struct {
 	Allow  bool
-	Scope  string // once, or process: for as long as this process drives the agent
+	Scope  string // once (or ""), process: while this process drives the agent, project, or global
 	By     string // who answered, such as person
 	Reason string // for the model, where it is a denial
+
+	// Pattern narrows what a scope beyond this call is for, such as to the
+	// approval's own pattern; "" is every call of the tool.
+	Pattern string
 }

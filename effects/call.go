@@ -23,7 +23,7 @@ func (p *Performer) Review(s reducer.State, call string) (reducer.Event, bool) {
 		refusal = sameLane(c, t, in)
 	}
 	if refusal == nil {
-		refusal = p.preview(t, in, &e)
+		refusal = p.preview(s, c, t, in, &e)
 	}
 	if refusal != nil {
 		refusal.Text = p.redact.Replace(refusal.Text)
@@ -52,20 +52,78 @@ func sameLane(c reducer.Call, t Tool, in json.RawMessage) *reducer.Refusal {
 	return &reducer.Refusal{Code: "refused", Text: "This call was not run: it was made as a command or as a task for a subagent, and can't become the other."}
 }
 
-func (p *Performer) preview(t Tool, in json.RawMessage, e *reducer.CallReviewed) *reducer.Refusal {
-	v, ok := t.(Previewer)
-	if !ok {
+// preview lets the tool show what the call would do, and holds the rules against
+// that: against what the hooks have left, and in one spelling.
+func (p *Performer) preview(s reducer.State, c reducer.Call, t Tool, in json.RawMessage, e *reducer.CallReviewed) *reducer.Refusal {
+	subject := in
+	if v, ok := t.(Previewer); ok {
+		preview, err := v.Preview(in)
+		if err != nil {
+			return &reducer.Refusal{Code: "refused", Text: err.Error()}
+		}
+		// What would only repeat the input is computed again where it is shown.
+		if len(preview) <= previewLimit {
+			e.Preview = json.RawMessage(p.redact.Replace(string(preview)))
+		}
+		subject = preview
+	}
+	if c.Class == reducer.ClassNone {
 		return nil
 	}
-	preview, err := v.Preview(in)
-	if err != nil {
-		return &reducer.Refusal{Code: "refused", Text: err.Error()}
+	return p.rule(s, c, subject, e)
+}
+
+// rule finds the remembered answer for a call, if there is one. Where the rules
+// can't be read nothing that they might forbid is run.
+func (p *Performer) rule(s reducer.State, c reducer.Call, doc json.RawMessage, e *reducer.CallReviewed) *reducer.Refusal {
+	var rules []reducer.Rule
+	if p.o.Rules != nil {
+		var err error
+		if rules, err = p.o.Rules(); err != nil {
+			return &reducer.Refusal{Code: "rules", Text: "This call was not run: the remembered rules cannot be read: " + err.Error()}
+		}
 	}
-	// What would only repeat the input is computed again where it is shown.
-	if len(preview) <= previewLimit {
-		e.Preview = json.RawMessage(p.redact.Replace(string(preview)))
+	for _, g := range s.Granted {
+		rules = append(rules, reducer.Rule{Grant: g, Scope: reducer.ScopeProcess})
+	}
+	if len(rules) == 0 {
+		return nil
+	}
+	subject, err := reducer.Subject(json.RawMessage(p.redact.Replace(string(doc))))
+	if err != nil {
+		return &reducer.Refusal{Code: "rules", Text: "This call was not run: it cannot be held against the remembered rules: " + err.Error()}
+	}
+	r, ok := reducer.Judge(rules, c.Name, subject)
+	switch {
+	case ok && r.Allow:
+		e.Rule = r.Scope + "/allow"
+	case ok:
+		e.Rule, e.Reason = r.Scope+"/deny", r.Reason
 	}
 	return nil
+}
+
+// exactPattern is the pattern of a rule for a command alone, wherever it runs.
+func exactPattern(preview json.RawMessage) string {
+	var m map[string]json.RawMessage
+	var mode string
+	if json.Unmarshal(preview, &m) != nil || json.Unmarshal(m["mode"], &mode) != nil || mode != "command" {
+		return ""
+	}
+	delete(m, "cwd")
+	doc, err := json.Marshal(m)
+	if err != nil {
+		return ""
+	}
+	exact, err := reducer.Subject(doc)
+	if err != nil {
+		return ""
+	}
+	body, rest, ok := strings.Cut(exact, `,"mode":"command"`)
+	if !ok {
+		return ""
+	}
+	return body + `,"cwd":"*","mode":"command"` + rest
 }
 
 const previewLimit = 1 << 10

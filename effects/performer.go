@@ -55,6 +55,16 @@ type Options struct {
 	Blobs    Blobs            //
 	Now      func() time.Time // measures durations; nil is time.Now
 	Secrets  []Secret         // values that never enter what effects report
+
+	// Rules gives what is remembered beyond this process. Nil is nothing. Where
+	// it fails no call that needs a rule may run.
+	Rules func() ([]reducer.Rule, error)
+
+	// Remember stores an answer for the scope project or global. Nil stores nothing.
+	Remember func(scope string, g reducer.Grant) error
+
+	// Warn takes a line about something that went wrong and was dealt with.
+	Warn func(string)
 }
 
 // Secret is a value to be hidden and the name to show instead of it.
@@ -209,6 +219,7 @@ func (p *Performer) ask(ctx context.Context, s reducer.State, f reducer.Ask, out
 		if v, ok := t.(Previewer); ok && len(a.Preview) == 0 {
 			a.Preview, _ = v.Preview(a.Input) // the review let it pass; without it the input is shown
 		}
+		a.Pattern = exactPattern(json.RawMessage(p.redact.Replace(string(a.Preview))))
 	}
 	v, err := p.o.Approver.Review(ctx, a)
 	if ctx.Err() != nil {
@@ -217,8 +228,33 @@ func (p *Performer) ask(ctx context.Context, s reducer.State, f reducer.Ask, out
 	if err != nil {
 		v = Verdict{Scope: "once", By: "basis", Reason: p.redact.Replace("the question could not be answered: " + err.Error())}
 	}
-	if v.Scope == "" {
-		v.Scope = "once"
+	out.Report(p.remembered(c, v))
+}
+
+// remembered stores an answer that reaches beyond this process. One that can't be
+// stored counts for the process.
+func (p *Performer) remembered(c reducer.Call, v Verdict) reducer.ApprovalAnswered {
+	e := reducer.ApprovalAnswered{Call: c.ID, Allow: v.Allow, Scope: v.Scope, Pattern: v.Pattern, By: v.By, Reason: v.Reason}
+	switch v.Scope {
+	case "", "once":
+		e.Scope, e.Pattern = "once", ""
+	case reducer.ScopeProject, reducer.ScopeGlobal:
+		err := errors.New("rules are not kept here")
+		if p.o.Remember != nil {
+			err = p.o.Remember(v.Scope, reducer.Grant{Tool: c.Name, Pattern: v.Pattern, Allow: v.Allow, Reason: v.Reason})
+		}
+		if err != nil {
+			e.Scope = reducer.ScopeProcess
+			p.warn("the answer could not be remembered, and counts for this run only: " + err.Error())
+		}
+	default:
+		e.Scope = reducer.ScopeProcess
 	}
-	out.Report(reducer.ApprovalAnswered{Call: c.ID, Allow: v.Allow, Scope: v.Scope, By: v.By, Reason: v.Reason})
+	return e
+}
+
+func (p *Performer) warn(line string) {
+	if p.o.Warn != nil {
+		p.o.Warn(p.redact.Replace(line))
+	}
 }

@@ -19,7 +19,7 @@ func (s State) applyCall(e Event) State {
 	switch e := e.(type) {
 	case CallReviewed:
 		return s.withCall(e.Call, func(c *Call) {
-			c.Phase, c.Refuse, c.Rule, c.Preview = PhaseReviewed, e.Refuse, e.Rule, e.Preview
+			c.Phase, c.Refuse, c.Rule, c.Reason, c.Preview = PhaseReviewed, e.Refuse, e.Rule, e.Reason, e.Preview
 			if !e.Input.IsZero() {
 				c.Args = e.Input
 			}
@@ -70,7 +70,7 @@ func (s State) withCall(id string, change func(*Call)) State {
 
 func (s State) approved(e ApprovalAnswered) State {
 	c, ok := s.Call(e.Call)
-	if ok && e.Scope == "process" {
+	if ok && e.Scope == ScopeProcess {
 		s.Granted = append(slices.Clip(s.Granted), Grant{Tool: c.Name, Pattern: e.Pattern, Allow: e.Allow, Reason: e.Reason})
 	}
 	return s.withCall(e.Call, func(c *Call) {

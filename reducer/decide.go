@@ -378,7 +378,7 @@ func (s State) judge(c Call) (Event, bool) {
 	case ruled && verdict == "allow":
 		return s.start(c, c.Rule)
 	case ruled:
-		return refuse(c, "denied", deniedText(c.Name, "a "+scope+" rule says so")), true
+		return refuse(c, "denied", deniedText(c.Name, cmp.Or(c.Reason, "a "+scope+" rule says so"))), true
 	case granted >= 0 && s.Granted[granted].Allow:
 		return s.start(c, "process")
 	case granted >= 0:
