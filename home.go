@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/basisagent/basis/effects"
 	"github.com/basisagent/basis/journal"
 	"github.com/basisagent/basis/projections"
 	"github.com/basisagent/basis/provider"
@@ -60,6 +61,9 @@ type Options struct {
 
 	// Children says what subagents get that their callers haven't. Nil is nothing.
 	Children ChildPolicy
+
+	// Interceptors are hooks of the host's own, asked first and in this order.
+	Interceptors []effects.Hook
 
 	// MinFree is how many bytes a disk must have left for an attach; 0 is the
 	// journal's default, negative turns the check off.

@@ -21,32 +21,6 @@ import (
 	"github.com/basisagent/basis/reducer"
 )
 
-// found is what an opening finds: a task and its subagents work with the same.
-type found struct {
-	model   provider.Model
-	source  reducer.Provenance
-	window  int64
-	context workspace.Context
-}
-
-// find looks for everything that a task needs of its directory and its settings.
-func (h *Home) find(ctx context.Context, s reducer.State) (found, error) {
-	var f found
-	if root, err := canonical(s.Workspace); err != nil || root != s.Workspace {
-		return f, fmt.Errorf("the workspace %s is not there any more", s.Workspace)
-	}
-	var err error
-	if f.model, f.source, f.window, err = h.model(ctx, s); err != nil {
-		return f, err
-	}
-	f.context = workspace.FindContext(h.configDir(), s.Workspace)
-	hide := effects.Redactor(h.secrets())
-	for i := range f.context.Documents {
-		f.context.Documents[i].Text = hide.Replace(f.context.Documents[i].Text)
-	}
-	return f, nil
-}
-
 // inherit takes over what the caller has found, once it has, but for what the
 // subagent gets of its own.
 func (m *member) inherit(ctx context.Context, s reducer.State) (found, error) {
@@ -56,7 +30,7 @@ func (m *member) inherit(ctx context.Context, s reducer.State) (found, error) {
 		return found{}, context.Cause(ctx)
 	}
 	f := m.caller.found
-	f.context.Warnings = nil // they were said
+	f.warned = nil // they were said
 	if s.Options.Model == m.caller.options.Model && s.Options.Provider == m.caller.options.Provider && s.Setup.Source.Model == "" {
 		s.Setup.Source.Model, s.Setup.Window = f.source.Model, f.window
 	}
@@ -101,17 +75,22 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 	if err != nil {
 		return effects.Workspace{}, err
 	}
+	set, secrets := m.addDeclared(set, f.tools)
 	set = slices.DeleteFunc(set, func(t effects.Tool) bool { return !s.Options.Tools.Has(t.Spec().Name) })
 	system := systemText(f.context.Render(), s.Options)
 	infos, digest := toolInfos(set)
+	everything := reducer.Found{Files: f.files}
 	m.show(f)
 	return effects.Workspace{
-		Model: f.model,
-		Tools: set,
+		Model:   f.model,
+		Tools:   set,
+		Hooks:   m.chain(f.hooks),
+		Secrets: secrets,
 		Opened: reducer.WorkspaceOpened{
 			Provider: f.source.Provider, Model: f.source.Model, Wire: f.source.Wire, Window: f.window,
 			Context: f.context.Files(), System: reducer.T(system), SystemDigest: workspace.Digest(system),
-			Tools: infos, ToolsDigest: digest, From: from, Warnings: f.context.Warnings,
+			Tools: infos, ToolsDigest: digest, From: from, Warnings: f.warned,
+			Found: everything, FoundDigest: digestOf(everything),
 		},
 	}, nil
 }
@@ -135,7 +114,7 @@ func toolInfos(set []effects.Tool) ([]reducer.ToolInfo, string) {
 	var all strings.Builder
 	for _, t := range set {
 		spec := t.Spec()
-		info := reducer.ToolInfo{Name: spec.Name, Description: spec.Description, Schema: compact(spec.Schema)}
+		info := reducer.ToolInfo{Name: spec.Name, Description: spec.Description, Schema: compact(spec.Schema), From: spec.From}
 		infos = append(infos, info)
 		fmt.Fprintf(&all, "%s\n%s\n%s\n", info.Name, info.Description, info.Schema)
 	}
@@ -153,8 +132,13 @@ func compact(schema json.RawMessage) json.RawMessage {
 // commandEnv is the whole environment of the commands that a task runs: the
 // baseline, what the task was told to pass on, and the task's own names.
 func (h *Home) commandEnv(s reducer.State) []string {
-	env := proc.Environ(h.o.Environ(), s.Options.PassEnv...)
-	env = append(env, "BASIS_DATA_DIR="+h.dir)
+	return append(proc.Environ(h.o.Environ(), s.Options.PassEnv...), h.taskEnv(s)...)
+}
+
+// taskEnv is what every command and declared tool of a task is told of it
+// (CORE-96).
+func (h *Home) taskEnv(s reducer.State) []string {
+	env := []string{"BASIS_DATA_DIR=" + h.dir}
 	if s.Kind == reducer.KindTask {
 		env = append(env, "BASIS_TASK_ID="+Ref{Key: WorkspaceKey(s.Workspace), ID: s.ID}.String())
 	}

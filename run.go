@@ -21,8 +21,8 @@ type Performer interface {
 	Perform(ctx context.Context, s reducer.State, f reducer.Effect, out effects.Out)
 
 	// Review is ReviewCall where no hook matches: it takes no time, so the
-	// loop does it inside a step. False drops it.
-	Review(s reducer.State, call string) (reducer.Event, bool)
+	// loop does it inside a step. No events drop it.
+	Review(ctx context.Context, s reducer.State, call string) []reducer.Event
 }
 
 // run is one process's attachment to an agent. The goroutine that calls loop is
@@ -290,11 +290,11 @@ func (f *fold) record(events ...reducer.Event) {
 func (f *fold) decide() {
 	for {
 		f.record(reducer.Decide(f.state)...)
-		e, ok := f.immediate()
-		if !ok {
+		events := f.immediate()
+		if len(events) == 0 {
 			return
 		}
-		f.record(e)
+		f.record(events...)
 	}
 }
 
@@ -316,14 +316,14 @@ func (f *fold) observe(group []reducer.Event) {
 
 // immediate is a review that needs no waiting: it shares the commit of what
 // reached its call. Nothing is reviewed any more once the run lets go.
-func (f *fold) immediate() (reducer.Event, bool) {
+func (f *fold) immediate() []reducer.Event {
 	if f.r.stop != nil {
-		return nil, false
+		return nil
 	}
 	for _, e := range f.state.Open() {
 		if review, ok := e.(reducer.ReviewCall); ok && !review.Hooked {
-			return f.r.performer.Review(f.state, review.Call)
+			return f.r.performer.Review(context.Background(), f.state, review.Call)
 		}
 	}
-	return nil, false
+	return nil
 }

@@ -4,52 +4,135 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/basisagent/basis/effects/schema"
 	"github.com/basisagent/basis/reducer"
 )
 
-// Review checks a call before it may start: the arguments are normalised and
-// the tool may refuse them. It takes no time, so a loop can do it inside a step.
-func (p *Performer) Review(s reducer.State, call string) (reducer.Event, bool) {
+// Review checks a call before it may start: the arguments are brought into
+// shape, hooks judge them, and schema, tool and rules what the hooks left. The
+// events belong together; there are none when ctx has ended. Without a matching
+// hook it takes no time, so a loop can do it inside a step.
+func (p *Performer) Review(ctx context.Context, s reducer.State, call string) []reducer.Event {
 	c, ok := s.Call(call)
 	if !ok {
-		return nil, false
+		return nil
 	}
+	var events []reducer.Event
 	e := reducer.CallReviewed{Call: call}
 	t, in, refusal := p.prepare(c)
 	if refusal == nil {
-		refusal = sameLane(c, t, in)
+		ch := p.preHooks(ctx, p.question(s, c, "pre", in))
+		if ch.stopped {
+			return nil
+		}
+		for _, v := range ch.events {
+			events = append(events, v)
+		}
+		in, refusal = p.afterHooks(c, t, ch)
 	}
 	if refusal == nil {
 		refusal = p.preview(s, c, t, in, &e)
 	}
+	if refusal == nil {
+		refusal = p.replaced(c, in, &e)
+	}
 	if refusal != nil {
 		refusal.Text = p.redact.Replace(refusal.Text)
-		e.Refuse = refusal
-		return e, true
+		e = reducer.CallReviewed{Call: call, Refuse: refusal}
 	}
-	if args, err := p.load(c.Args); err != nil || args != string(in) && !blank(args) {
-		var kept error
-		if e.Input, kept = p.keep(string(in), "application/json"); kept != nil {
-			e.Refuse = &reducer.Refusal{Code: "blob", Text: "This call was not run: " + kept.Error()}
-		}
-	}
-	return e, true
+	return append(events, e)
 }
 
-// sameLane refuses a call that has become one of another kind since the answer
-// was recorded: who runs it is settled by then.
-func sameLane(c reducer.Call, t Tool, in json.RawMessage) *reducer.Refusal {
-	z, ok := t.(Classifier)
+// replaced records the input where the call does not run with what the model sent.
+func (p *Performer) replaced(c reducer.Call, in json.RawMessage, e *reducer.CallReviewed) *reducer.Refusal {
+	args, err := p.load(c.Args)
+	if err == nil && (args == string(in) || blank(args)) && (!blank(args) || string(in) == "{}") {
+		return nil
+	}
+	if e.Input, err = p.keep(string(in), "application/json"); err != nil {
+		return &reducer.Refusal{Code: "blob", Text: "This call was not run: " + err.Error()}
+	}
+	return nil
+}
+
+// afterHooks judges what the hooks left of a call: what they changed must still
+// be a call of the same kind that the tool takes (TOOL-8, TOOL-10).
+func (p *Performer) afterHooks(c reducer.Call, t Tool, ch *chain) (json.RawMessage, *reducer.Refusal) {
+	if ch.denied != "" {
+		return nil, &reducer.Refusal{Code: "hook", Text: ch.denied}
+	}
+	in := ch.q.Input
+	var err error
+	if n, ok := t.(Normalizer); ok && len(ch.changed) > 0 {
+		if in, err = n.Normalize(in); err != nil {
+			err = fmt.Errorf("%s: %w", c.Name, err)
+		}
+	}
+	if err == nil {
+		err = p.fits(t, in)
+	}
+	if err == nil && !sameLane(c, t, in) {
+		err = fmt.Errorf("%s: the call was made as a command or as a task for a subagent, and can't become the other", c.Name)
+	}
+	if err == nil {
+		return in, nil
+	}
+	text := err.Error()
+	if len(ch.changed) > 0 {
+		text += ". This is not about what you sent, but about what was made of it by " + strings.Join(ch.changed, "; ")
+	}
+	return nil, &reducer.Refusal{Code: "invalid_arguments", Text: text}
+}
+
+// fits judges the input of a call by what its tool publishes.
+func (p *Performer) fits(t Tool, in json.RawMessage) error {
+	if v, ok := t.(Validator); ok {
+		return v.Validate(in)
+	}
+	s, ok := p.schemas[t.Spec().Name]
 	if !ok {
 		return nil
 	}
-	if _, lane := z.Classify(in); (lane == reducer.LaneDelegation) == (c.Lane == reducer.LaneDelegation) {
+	problems := s.Problems(in)
+	if len(problems) == 0 {
 		return nil
 	}
-	return &reducer.Refusal{Code: "refused", Text: "This call was not run: it was made as a command or as a task for a subagent, and can't become the other."}
+	return fmt.Errorf("invalid arguments for %s: %s. Send one JSON object that fits this schema: %s",
+		t.Spec().Name, strings.Join(problems, "; "), t.Spec().Schema)
+}
+
+// compile makes the schemas that calls are held against, and notes those that
+// can't be: calls of such a tool are not judged.
+func (p *Performer) compile() (notes []string) {
+	p.schemas = map[string]*schema.Schema{}
+	for _, t := range p.tools {
+		if _, ok := t.(Validator); ok {
+			continue
+		}
+		spec := t.Spec()
+		s, err := schema.Compile(spec.Schema)
+		if err != nil {
+			notes = append(notes, "tool "+spec.Name+": its input_schema is shown to the model, but calls are not held against it: "+err.Error())
+			continue
+		}
+		p.schemas[spec.Name] = s
+	}
+	return notes
+}
+
+// sameLane reports whether a call is still of the kind as which the answer was
+// recorded: who runs it is settled by then.
+func sameLane(c reducer.Call, t Tool, in json.RawMessage) bool {
+	z, ok := t.(Classifier)
+	if !ok {
+		return true
+	}
+	_, lane := z.Classify(in)
+	return (lane == reducer.LaneDelegation) == (c.Lane == reducer.LaneDelegation)
 }
 
 // preview lets the tool show what the call would do, and holds the rules against
@@ -168,6 +251,11 @@ func (p *Performer) runCall(ctx context.Context, s reducer.State, f reducer.RunC
 		return
 	}
 	t, in, refusal := p.prepare(c)
+	if refusal == nil && c.Class == reducer.ClassNone {
+		if err := p.fits(t, in); err != nil { // there may have been no review before
+			refusal = &reducer.Refusal{Code: "invalid_arguments", Text: err.Error()}
+		}
+	}
 	if refusal != nil {
 		out.Report(reducer.CallSettled{Call: c.ID, Outcome: reducer.OutcomeFailed, Code: refusal.Code, Output: reducer.T(p.redact.Replace(refusal.Text))})
 		return

@@ -126,7 +126,7 @@ func TestAskShowsLongPreviews(t *testing.T) {
 	args := `{"input":"` + strings.Repeat("x", previewLimit) + `"}`
 	s := reducer.State{Turn: reducer.Turn{Calls: []reducer.Call{{ID: "r1.c1", Name: "t", Args: reducer.T(args)}}}}
 	p.Perform(t.Context(), s, reducer.OpenWorkspace{}, out)
-	e, _ := p.Review(s, "r1.c1")
+	e, _ := review(p, s, "r1.c1")
 	reviewed := e.(reducer.CallReviewed)
 	s.Turn.Calls[0].Preview = reviewed.Preview
 	p.Perform(t.Context(), s, reducer.Ask{Call: "r1.c1"}, out)

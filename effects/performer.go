@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/basisagent/basis/effects/schema"
 	"github.com/basisagent/basis/provider"
 	"github.com/basisagent/basis/reducer"
 )
@@ -43,6 +44,10 @@ type Workspace struct {
 	Opened reducer.WorkspaceOpened
 	Model  provider.Model
 	Tools  []Tool
+	Hooks  []Hook // in the order in which they are asked
+
+	// Secrets are values beyond the options' that never enter what effects report.
+	Secrets []Secret
 }
 
 // Options are a performer's seams. Open and Blobs are required.
@@ -82,11 +87,14 @@ func (s Secret) GoString() string { return s.String() }
 // Performer carries out effects. It holds the open workspace between them, so
 // it serves one agent, and OpenWorkspace comes before all that needs one.
 type Performer struct {
-	o      Options
-	redact *strings.Replacer
-	model  provider.Model
-	tools  []Tool
-	specs  []provider.Tool
+	o       Options
+	redact  *strings.Replacer
+	hiding  func(more []Secret) *strings.Replacer
+	model   provider.Model
+	tools   []Tool
+	hooks   []Hook
+	schemas map[string]*schema.Schema // by the tool's name
+	specs   []provider.Tool
 }
 
 // NewPerformer returns a performer with nothing open.
@@ -94,9 +102,10 @@ func NewPerformer(o Options) *Performer {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	p := &Performer{o: o, redact: Redactor(o.Secrets)}
-	p.o.Secrets = nil // what prints a performer does not ask a secret how
-	return p
+	secrets := o.Secrets
+	o.Secrets = nil // what prints a performer does not ask a secret how
+	hiding := func(more []Secret) *strings.Replacer { return Redactor(slices.Concat(secrets, more)) }
+	return &Performer{o: o, hiding: hiding, redact: hiding(nil)}
 }
 
 // Redactor puts the names of secrets in the place of their values. A value that
@@ -132,15 +141,15 @@ func (p *Performer) Perform(ctx context.Context, s reducer.State, f reducer.Effe
 	case reducer.CallModel:
 		p.callModel(ctx, s, f, out)
 	case reducer.ReviewCall:
-		if e, ok := p.Review(s, f.Call); ok {
-			out.Report(e)
+		if events := p.Review(ctx, s, f.Call); len(events) > 0 {
+			out.Report(events...)
 		}
 	case reducer.Ask:
 		p.ask(ctx, s, f, out)
 	case reducer.RunCall:
 		p.runCall(ctx, s, f, out)
 	case reducer.RunPostHooks:
-		out.Report(reducer.HookAnswered{Call: f.Call, Event: "post", Last: true})
+		p.postHooks(ctx, s, f, out)
 	case reducer.AwaitDeadline, reducer.CloseInbox, reducer.DriveChild:
 		// The run does these itself: they need its clock, its locks, its files.
 	}
@@ -154,12 +163,18 @@ func (p *Performer) open(ctx context.Context, s reducer.State, out Out) {
 		}
 		return
 	}
-	p.model, p.tools, p.specs = w.Model, w.Tools, nil
+	p.model, p.tools, p.hooks, p.specs = w.Model, w.Tools, w.Hooks, nil
+	p.redact = p.hiding(w.Secrets)
+	notes := p.compile()
 	for _, t := range w.Tools {
 		spec := t.Spec()
 		p.specs = append(p.specs, provider.Tool{Name: spec.Name, Description: spec.Description, Schema: spec.Schema})
 	}
 	opened := w.Opened
+	opened.Hooks, opened.Warnings = nil, slices.Concat(opened.Warnings, notes)
+	for _, h := range w.Hooks {
+		opened.Hooks = append(opened.Hooks, h.Info())
+	}
 	if opened.SystemDigest == s.Setup.SystemDigest {
 		opened.System = reducer.Text{}
 	} else if opened.System, err = p.keep(opened.System.Inline, "text/plain"); err != nil {
@@ -168,6 +183,9 @@ func (p *Performer) open(ctx context.Context, s reducer.State, out Out) {
 	}
 	if opened.ToolsDigest == s.Setup.ToolsDigest {
 		opened.Tools = nil
+	}
+	if opened.FoundDigest == s.Setup.FoundDigest {
+		opened.Found = reducer.Found{}
 	}
 	out.Report(opened)
 }

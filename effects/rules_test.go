@@ -74,7 +74,7 @@ func TestRulesInReview(t *testing.T) {
 		p := performer(newMemory(), nil)
 		p.o.Rules = func() ([]reducer.Rule, error) { return tt.rules, tt.err }
 		c := aCall(tt.tool, tt.args, reducer.ClassState)
-		ev, _ := p.Review(state(c), c.ID)
+		ev, _ := review(p, state(c), c.ID)
 		e := ev.(reducer.CallReviewed)
 		code := ""
 		if e.Refuse != nil {

@@ -26,6 +26,7 @@ type Spec struct {
 	Schema      json.RawMessage // a JSON Schema of type object, compact
 	Class       reducer.Class
 	Lane        reducer.Lane
+	From        string // who declares it: host, workspace or global; "" is built in
 }
 
 // Invocation is one call.
@@ -71,6 +72,13 @@ func join(pieces []Piece) string {
 // runs before hooks and the schema check.
 type Normalizer interface {
 	Normalize(in json.RawMessage) (json.RawMessage, error)
+}
+
+// Validator is implemented by a tool that judges its input itself, in the words
+// of its kind. Other tools' input is held against their schema (TOOL-10). The
+// error's text is what the model reads.
+type Validator interface {
+	Validate(in json.RawMessage) error
 }
 
 // Classifier is implemented by a tool whose class or lane depends on its input.

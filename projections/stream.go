@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -393,11 +394,19 @@ func Summary(tool string, in json.RawMessage) string {
 	var members map[string]json.RawMessage
 	words := []string{tool}
 	if json.Unmarshal(in, &members) == nil {
+		known := false
 		for _, m := range summaryMembers {
+			if _, ok := members[m.name]; ok {
+				known = true
+			}
 			var v string
 			if json.Unmarshal(members[m.name], &v) == nil && v != "" {
 				words = append(words, m.before+firstLine(v)+m.after)
 			}
+		}
+		var all bytes.Buffer
+		if !known && len(members) > 0 && json.Compact(&all, in) == nil {
+			words = append(words, all.String())
 		}
 	}
 	return firstLine(strings.Join(words, " "))

@@ -372,6 +372,7 @@ func TestSummary(t *testing.T) {
 		{"grep", `{"pattern":"a\nb","path":"src"}`, "grep /a/ src"},
 		{"read", `{"path":""}`, "read"},
 		{"x", `[1]`, "x"},
+		{"count", `{"text": "a\nb", "n": 1}`, `count {"text":"a\nb","n":1}`},
 		{"spawn", `{"input":"` + strings.Repeat("é", 200) + `"}`, "spawn " + strings.Repeat("é", 114) + "…"},
 	} {
 		if got := Summary(tt.tool, json.RawMessage(tt.in)); got != tt.want {

@@ -83,7 +83,8 @@ func (s State) settled(e CallSettled) State {
 	return s.withCall(e.Call, func(c *Call) {
 		c.Outcome, c.IsError, c.Shown = e.Outcome, e.Outcome != OutcomeDone, e.shown(*c)
 		c.Phase = PhaseSettled
-		if ClassOf(e) == Observation && s.hooked("post", c.Name) {
+		came := ClassOf(e) == Observation || c.Lane == LaneDelegation && e.Outcome != OutcomeLost
+		if came && s.hooked("post", c.Name) {
 			c.Phase = PhasePending
 		}
 	})

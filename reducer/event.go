@@ -133,9 +133,18 @@ type ToolInfo struct {
 type HookInfo struct {
 	Name   string   `json:"name"`
 	Event  string   `json:"event"`           // pre or post
-	Tools  []string `json:"tools,omitempty"` // names of tools; none means all
+	Tools  []string `json:"tools,omitempty"` // patterns of whole names of tools: * is any run of letters, ? one; none means all
 	From   string   `json:"from,omitempty"`  // who declares it: host, global or workspace
 	Digest string   `json:"digest,omitempty"`
+}
+
+// FromHost is who declares what the program around basis brings along.
+const FromHost = "host"
+
+// Matches reports whether the hook wants to see a tool's calls at an event.
+func (h HookInfo) Matches(event, tool string) bool {
+	return h.Event == event && (len(h.Tools) == 0 ||
+		slices.ContainsFunc(h.Tools, func(pattern string) bool { return matchPattern(pattern, tool) }))
 }
 
 // ContextFile is one document that became part of the system text.

@@ -236,9 +236,7 @@ func Continue(old State) State {
 
 // hooked reports whether a hook of the newest opening matches the tool.
 func (s State) hooked(event, tool string) bool {
-	return slices.ContainsFunc(s.Setup.Hooks, func(h HookInfo) bool {
-		return h.Event == event && (len(h.Tools) == 0 || slices.Contains(h.Tools, tool))
-	})
+	return slices.ContainsFunc(s.Setup.Hooks, func(h HookInfo) bool { return h.Matches(event, tool) })
 }
 
 // mode is the approval mode in force.

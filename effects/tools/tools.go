@@ -67,6 +67,11 @@ const (
 	maxSearch  = 16 << 20 // bytes of a file that grep looks into
 )
 
+// Names are the names that tools of this program have, in the order of the roster.
+func Names() []string {
+	return []string{"read", "ls", "grep", "glob", "write", "edit", "compact", "load_skill", "spawn"}
+}
+
 // New makes the tools, always in the same order: read, ls, grep, glob, write,
 // edit, spawn. It fails if the root is not a directory.
 func New(o Options) ([]effects.Tool, error) {
@@ -124,6 +129,12 @@ func (t tool) Spec() effects.Spec { return t.spec }
 // where nothing is required.
 func (t tool) Normalize(in json.RawMessage) (json.RawMessage, error) {
 	return normalize(in, t.members, t.adjust)
+}
+
+// Validate judges the input and says everything that is wrong with it.
+func (t tool) Validate(in json.RawMessage) error {
+	_, err := t.decode(in)
+	return err
 }
 
 // Call judges the input and runs the tool. It always knows the outcome, so the

@@ -80,10 +80,12 @@ func DecodeJSON(path string, data []byte, v any, tolerant bool) error {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
 			return nil
 		}
-		err = errors.New("something follows the JSON document")
+		err = errTrailing
 	}
 	return &FileError{Path: path, Err: fault(err, data, d.InputOffset())}
 }
+
+var errTrailing = errors.New("something follows the JSON document")
 
 // fault says what kind of error JSON has and where, without repeating any of it.
 func fault(err error, data []byte, offset int64) error {
@@ -95,6 +97,9 @@ func fault(err error, data []byte, offset int64) error {
 		if e.Field != "" {
 			kind += " for " + e.Field
 		}
+	}
+	if errors.Is(err, errTrailing) {
+		kind = err.Error()
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		kind, offset = "the JSON document ends too early", int64(len(data))

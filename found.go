@@ -1,0 +1,147 @@
+package basis
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/basisagent/basis/effects"
+	"github.com/basisagent/basis/effects/hooks"
+	"github.com/basisagent/basis/effects/proc"
+	"github.com/basisagent/basis/effects/tools"
+	"github.com/basisagent/basis/effects/tools/declared"
+	"github.com/basisagent/basis/effects/workspace"
+	"github.com/basisagent/basis/provider"
+	"github.com/basisagent/basis/reducer"
+)
+
+// found is what an opening finds: a task and its subagents work with the same.
+type found struct {
+	model   provider.Model
+	source  reducer.Provenance
+	window  int64
+	context workspace.Context
+	hooks   []workspace.Hook
+	tools   []workspace.Tool
+	files   []reducer.ContextFile // the settings and manifests that were read
+	warned  []string
+}
+
+// find looks for everything that a task needs of its directory and its settings.
+func (h *Home) find(ctx context.Context, s reducer.State) (found, error) {
+	var f found
+	if root, err := canonical(s.Workspace); err != nil || root != s.Workspace {
+		return f, fmt.Errorf("the workspace %s is not there any more", s.Workspace)
+	}
+	var err error
+	if f.model, f.source, f.window, err = h.model(ctx, s); err != nil {
+		return f, err
+	}
+	f.context = workspace.FindContext(h.configDir(), s.Workspace)
+	hide := effects.Redactor(h.secrets())
+	for i := range f.context.Documents {
+		f.context.Documents[i].Text = hide.Replace(f.context.Documents[i].Text)
+	}
+	f.warned = f.context.Warnings
+	return f, h.declarations(s.Workspace, &f)
+}
+
+// declarations reads the hooks and tools that files declare.
+func (h *Home) declarations(root string, f *found) error {
+	hooks, err := workspace.FindHooks(h.configDir(), root)
+	if err != nil {
+		return err
+	}
+	declared, err := workspace.FindTools(h.configDir(), root, h.lookup, func(name string) string {
+		if slices.Contains(tools.Names(), name) {
+			return "basis itself"
+		}
+		return ""
+	})
+	if err != nil {
+		return err
+	}
+	f.hooks, f.tools = hooks.Hooks, declared.Tools
+	f.files = slices.Concat(hooks.Files, declared.Files)
+	names := tools.Names()
+	for _, t := range declared.Tools {
+		names = append(names, t.Name)
+	}
+	for _, k := range hooks.Hooks {
+		f.warned = append(f.warned, idle(k.Info, names)...)
+	}
+	return nil
+}
+
+// idle says which patterns of a hook fit no tool: what it was to guard may have
+// another name by now (FR-023).
+func idle(h reducer.HookInfo, names []string) (warnings []string) {
+	for _, pattern := range h.Tools {
+		one := reducer.HookInfo{Event: h.Event, Tools: []string{pattern}}
+		if !slices.ContainsFunc(names, func(name string) bool { return one.Matches(h.Event, name) }) {
+			warnings = append(warnings, fmt.Sprintf("hook '%s' (%s): no tool is called %s; the names are: %s", h.Name, h.From, pattern, strings.Join(names, ", ")))
+		}
+	}
+	return warnings
+}
+
+// lookup is a variable of the environment, and whether it is set.
+func (h *Home) lookup(name string) (string, bool) {
+	if v := h.o.Getenv(name); v != "" {
+		return v, true
+	}
+	return "", slices.ContainsFunc(h.o.Environ(), func(entry string) bool {
+		n, _, ok := strings.Cut(entry, "=")
+		return ok && n == name
+	})
+}
+
+// chain is the hooks in the order in which they are asked (TOOL-47): the host's
+// own, then those of files.
+func (m *member) chain(files []workspace.Hook) []effects.Hook {
+	var all []effects.Hook
+	for _, h := range m.home.o.Interceptors {
+		all = append(all, interceptor{h})
+	}
+	env := proc.Environ(m.home.o.Environ())
+	for _, h := range files {
+		all = append(all, hooks.New(h, m.workspace, env))
+	}
+	return all
+}
+
+// interceptor is a host's own hook.
+type interceptor struct{ effects.Hook }
+
+// Info says whose it is.
+func (i interceptor) Info() reducer.HookInfo {
+	info := i.Hook.Info()
+	info.From = reducer.FromHost
+	return info
+}
+
+// addDeclared adds the tools that files declare, and gives the secrets in their
+// environments.
+func (m *member) addDeclared(set []effects.Tool, files []workspace.Tool) ([]effects.Tool, []effects.Secret) {
+	var secrets []effects.Secret
+	for _, t := range files {
+		set = append(set, declared.New(t, m.workspace, m.toolEnv))
+		for _, v := range t.Env {
+			if v.Secret {
+				secrets = append(secrets, effects.Secret{Name: v.Name, Value: v.Value})
+			}
+		}
+	}
+	return set, secrets
+}
+
+// digestOf names what an opening found by its content.
+func digestOf(f reducer.Found) string {
+	data, err := json.Marshal(f)
+	if err != nil || string(data) == "{}" {
+		return ""
+	}
+	return workspace.Digest(string(data))
+}
