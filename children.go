@@ -87,7 +87,7 @@ func (d delegation) drive(unwanted string) *arrival {
 
 // attend runs a subagent that is held, and passes on what its caller says.
 func (d delegation) attend(a *attachment) error {
-	m := &member{tree: d.caller.tree, ref: d.ref, caller: d.caller, env: d.caller.env, toolEnv: d.caller.toolEnv}
+	m := &member{tree: d.caller.tree, ref: d.ref, caller: d.caller, env: d.caller.env}
 	m.equip(a)
 	a.run.tap = d.relay
 	var passing sync.WaitGroup

@@ -19,14 +19,17 @@ import (
 
 // found is what an opening finds: a task and its subagents work with the same.
 type found struct {
-	model   provider.Model
-	source  reducer.Provenance
-	window  int64
-	context workspace.Context
-	hooks   []workspace.Hook
-	tools   []workspace.Tool
-	files   []reducer.ContextFile // the settings and manifests that were read
-	warned  []string
+	config   workspace.Config
+	model    provider.Model
+	source   reducer.Provenance
+	window   int64
+	effort   string            // of a file, for a task that asked for none
+	settings []reducer.Setting // what took effect, and what said so
+	context  workspace.Context
+	hooks    []workspace.Hook
+	tools    []workspace.Tool
+	files    []reducer.ContextFile // the settings and manifests that were read
+	warned   []string
 }
 
 // find looks for everything that a task needs of its directory and its settings.
@@ -36,7 +39,10 @@ func (h *Home) find(ctx context.Context, s reducer.State) (found, error) {
 		return f, fmt.Errorf("the workspace %s is not there any more", s.Workspace)
 	}
 	var err error
-	if f.model, f.source, f.window, err = h.model(ctx, s); err != nil {
+	if f.config, err = workspace.FindConfig(h.configDir(), s.Workspace, h.lookup); err != nil {
+		return f, err
+	}
+	if err := h.choose(ctx, s, &f); err != nil {
 		return f, err
 	}
 	f.context = workspace.FindContext(h.configDir(), s.Workspace)
@@ -64,7 +70,7 @@ func (h *Home) declarations(root string, f *found) error {
 		return err
 	}
 	f.hooks, f.tools = hooks.Hooks, declared.Tools
-	f.files = slices.Concat(hooks.Files, declared.Files)
+	f.files = slices.Concat(f.config.Files, hooks.Files, declared.Files)
 	names := tools.Names()
 	for _, t := range declared.Tools {
 		names = append(names, t.Name)
@@ -127,7 +133,7 @@ func (i interceptor) Info() reducer.HookInfo {
 func (m *member) addDeclared(set []effects.Tool, files []workspace.Tool) ([]effects.Tool, []effects.Secret) {
 	var secrets []effects.Secret
 	for _, t := range files {
-		set = append(set, declared.New(t, m.workspace, m.toolEnv))
+		set = append(set, declared.New(t, m.workspace, m.commandEnv()))
 		for _, v := range t.Env {
 			if v.Secret {
 				secrets = append(secrets, effects.Secret{Name: v.Name, Value: v.Value})
@@ -135,6 +141,12 @@ func (m *member) addDeclared(set []effects.Tool, files []workspace.Tool) ([]effe
 		}
 	}
 	return set, secrets
+}
+
+// commandEnv is the whole environment of what a task runs: the baseline, the
+// variables that it was told to pass on, and the task's own names.
+func (m *member) commandEnv(pass ...[]string) []string {
+	return append(proc.Environ(m.home.o.Environ(), slices.Concat(pass...)...), m.env...)
 }
 
 // digestOf names what an opening found by its content.

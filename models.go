@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/basisagent/basis/effects/workspace"
 	"github.com/basisagent/basis/provider"
 	"github.com/basisagent/basis/provider/resolve"
 	"github.com/basisagent/basis/reducer"
@@ -20,10 +21,21 @@ type Listing struct {
 	Models   []ModelInfo
 }
 
-// Models asks the endpoint that the options and the environment name what it
-// offers. The error says which endpoint it was.
-func (h *Home) Models(ctx context.Context, o reducer.Options) (Listing, error) {
-	choice, m, err := h.endpoint(o)
+// Models asks the endpoint that the options, the files of a workspace and of the
+// user, and the environment name what it offers. Without a workspace ("") only
+// the user's file counts. The error says which endpoint it was.
+func (h *Home) Models(ctx context.Context, dir string, o reducer.Options) (Listing, error) {
+	if dir != "" {
+		var err error
+		if dir, err = canonical(dir); err != nil {
+			return Listing{}, err
+		}
+	}
+	config, err := workspace.FindConfig(h.configDir(), dir, h.lookup)
+	if err != nil {
+		return Listing{}, err
+	}
+	choice, m, err := h.endpointOf(o, h.ladder(o, config))
 	if err != nil {
 		return Listing{}, err
 	}

@@ -2,10 +2,8 @@ package basis
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -13,7 +11,6 @@ import (
 	"time"
 
 	"github.com/basisagent/basis/effects"
-	"github.com/basisagent/basis/effects/proc"
 	"github.com/basisagent/basis/effects/tools"
 	"github.com/basisagent/basis/effects/workspace"
 	"github.com/basisagent/basis/provider"
@@ -34,9 +31,8 @@ func (m *member) inherit(ctx context.Context, s reducer.State) (found, error) {
 	if s.Options.Model == m.caller.options.Model && s.Options.Provider == m.caller.options.Provider && s.Setup.Source.Model == "" {
 		s.Setup.Source.Model, s.Setup.Window = f.source.Model, f.window
 	}
-	var err error // a client of its own: a client keeps what its agent has sent
-	f.model, f.source, f.window, err = m.home.model(ctx, s)
-	return f, err
+	// A client of its own: a client keeps what its agent has sent.
+	return f, m.home.choose(ctx, s, &f)
 }
 
 // show lets the subagents have what was found first.
@@ -68,7 +64,7 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 		Root:           s.Workspace,
 		ReadRoots:      m.home.blobs(m.ref).roots(),
 		NoShell:        s.Options.NoShell,
-		Env:            m.env,
+		Env:            m.commandEnv(f.config.PassEnv, s.Options.PassEnv),
 		CommandTimeout: duration(s.Options.CommandMS),
 		Delegate:       m.mayDelegate,
 	})
@@ -79,7 +75,7 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 	set = slices.DeleteFunc(set, func(t effects.Tool) bool { return !s.Options.Tools.Has(t.Spec().Name) })
 	system := systemText(f.context.Render(), s.Options)
 	infos, digest := toolInfos(set)
-	everything := reducer.Found{Files: f.files}
+	everything := reducer.Found{Settings: f.settings, Files: f.files}
 	m.show(f)
 	return effects.Workspace{
 		Model:   f.model,
@@ -90,7 +86,7 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 			Provider: f.source.Provider, Model: f.source.Model, Wire: f.source.Wire, Window: f.window,
 			Context: f.context.Files(), System: reducer.T(system), SystemDigest: workspace.Digest(system),
 			Tools: infos, ToolsDigest: digest, From: from, Warnings: f.warned,
-			Found: everything, FoundDigest: digestOf(everything),
+			Effort: f.effort, Found: everything, FoundDigest: digestOf(everything),
 		},
 	}, nil
 }
@@ -127,12 +123,6 @@ func compact(schema json.RawMessage) json.RawMessage {
 		return schema
 	}
 	return b.Bytes()
-}
-
-// commandEnv is the whole environment of the commands that a task runs: the
-// baseline, what the task was told to pass on, and the task's own names.
-func (h *Home) commandEnv(s reducer.State) []string {
-	return append(proc.Environ(h.o.Environ(), s.Options.PassEnv...), h.taskEnv(s)...)
 }
 
 // taskEnv is what every command and declared tool of a task is told of it
@@ -180,38 +170,6 @@ func (h *Home) secrets() []effects.Secret {
 		}
 	}
 	return all
-}
-
-// model resolves what answers: the endpoint by options and environment, the
-// model by name or as the newest that the endpoint lists. What an agent was
-// first opened with stays for its life.
-func (h *Home) model(ctx context.Context, s reducer.State) (provider.Model, reducer.Provenance, int64, error) {
-	none := reducer.Provenance{}
-	choice, m, err := h.endpoint(s.Options)
-	if err != nil {
-		return nil, none, 0, err
-	}
-	source := reducer.Provenance{
-		Provider: choice.Provider, Wire: choice.Wire,
-		Model: cmp.Or(s.Setup.Source.Model, s.Options.Model, strings.TrimSpace(h.o.Getenv("BASIS_MODEL"))),
-	}
-	window := s.Setup.Window // of the model that the agent was first opened with
-	if source.Model == "" {
-		models, err := m.Models(ctx)
-		if err != nil {
-			next := "name one with --model or BASIS_MODEL"
-			if e, ok := errors.AsType[*provider.Error](err); ok && e.Kind == provider.KindAuth {
-				next = "check the key in " + cmp.Or(choice.SourceVar, "BASIS_API_KEY")
-			}
-			return nil, none, 0, fmt.Errorf("no model is named, and the list of %s could not be read: %w; %s", choice, err, next)
-		}
-		newest, err := provider.Newest(choice.Provider, models)
-		if err != nil {
-			return nil, none, 0, err
-		}
-		source.Model, window = newest.ID, int64(newest.Window)
-	}
-	return provider.Retry(m, h.patience), source, window, nil
 }
 
 // endpoint is the client of whatever answers: the gateways, or what options and

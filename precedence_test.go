@@ -4,21 +4,25 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/basisagent/basis/effects/workspace"
 	"github.com/basisagent/basis/provider/providertest"
 	"github.com/basisagent/basis/reducer"
 )
 
-// PROV-9, PROV-10: what an agent was first opened with stays; then the task's
+// PROV-9, PROV-10, CORE-23: what an agent was first opened with stays; then the task's
 // own word counts, then the environment's, and then the newest that the server
 // lists. A model that is named asks for no list.
 func TestModelPrecedence(t *testing.T) {
 	server := providertest.NewServer(t, providertest.Options{Models: []string{"old", "new"}})
 	tests := []struct {
-		name, opened, option, env, want string
-		down                            bool // nobody listens
+		name, opened, option, file, global, env, want string
+		down                                          bool // nobody listens
 	}{
 		{name: "opened", opened: "a", option: "b", env: "c", want: "a", down: true},
 		{name: "option", option: "b", env: "c", want: "b", down: true},
+		{name: "workspace file", file: "w", global: "g", env: "c", want: "w", down: true},
+		{name: "option before file", option: "b", file: "w", want: "b", down: true},
+		{name: "global file", global: "g", env: "c", want: "g", down: true},
 		{name: "environment", env: " c ", want: "c", down: true},
 		{name: "newest", want: "new"},
 		{name: "blank environment", env: " ", want: "new"},
@@ -38,7 +42,12 @@ func TestModelPrecedence(t *testing.T) {
 		if tt.opened != "" {
 			s.Setup.Source.Model, s.Setup.Window = tt.opened, 9000
 		}
-		_, source, window, err := h.model(t.Context(), s)
+		f := found{config: workspace.Config{Model: workspace.Value{Text: tt.file, Level: workspace.Local}}}
+		if tt.file == "" {
+			f.config.Model = workspace.Value{Text: tt.global, Level: workspace.Global}
+		}
+		err = h.choose(t.Context(), s, &f)
+		source, window := f.source, f.window
 		if tt.want == "" {
 			if err == nil || !strings.Contains(err.Error(), "--model") || !strings.Contains(err.Error(), "BASIS_MODEL") {
 				t.Errorf("%s: model = %v, want an error that says how to name one", tt.name, err)

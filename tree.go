@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/basisagent/basis/effects"
-	"github.com/basisagent/basis/effects/proc"
 	"github.com/basisagent/basis/effects/tools"
 	"github.com/basisagent/basis/reducer"
 )
@@ -60,12 +59,11 @@ type tree struct {
 // member is one agent of a tree.
 type member struct {
 	*tree
-	ref     Ref
-	caller  *member // nil is the task itself
-	run     *run
-	means   *effects.Performer
-	env     []string // of its commands
-	toolEnv []string // of its declared tools, before their own
+	ref    Ref
+	caller *member // nil is the task itself
+	run    *run
+	means  *effects.Performer
+	env    []string // what commands and declared tools are told of the task
 
 	workspace string
 	options   reducer.Options
@@ -82,8 +80,7 @@ func (h *Home) plant(a *attachment, d Drive) {
 	}
 	t.born.Store(int64(len(h.Subagents(a.ref))))
 	t.spent.Store(a.run.state.Turn.Tokens)
-	m := &member{tree: t, ref: a.ref, env: h.commandEnv(a.run.state)}
-	m.toolEnv = append(proc.Environ(h.o.Environ()), h.taskEnv(a.run.state)...)
+	m := &member{tree: t, ref: a.ref, env: h.taskEnv(a.run.state)}
 	m.equip(a)
 }
 

@@ -21,6 +21,7 @@ func (a *app) modelsCommand() *cli.Command {
 	return &cli.Command{
 		Name: "models", Usage: "list what an endpoint offers, newest first",
 		Flags: []cli.Flag{
+			workspaceFlag(),
 			text("provider", "NAME", "whom to ask; what the environment names if not given"),
 			text("base-url", "URL", "a server of your own that speaks chat/completions"),
 			text("idle-timeout", "DURATION", "give up on a server that is silent for this long"),
@@ -39,7 +40,11 @@ func (a *app) models(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	listing, err := h.Models(ctx, reducer.Options{Provider: c.String("provider"), BaseURL: c.String("base-url"), IdleMS: idle.Milliseconds()})
+	dir, err := a.workspace(c)
+	if err != nil {
+		return err
+	}
+	listing, err := h.Models(ctx, dir, reducer.Options{Provider: c.String("provider"), BaseURL: c.String("base-url"), IdleMS: idle.Milliseconds()})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,7 +79,7 @@ func (p *Performer) request(s reducer.State) (provider.Request, error) {
 		System:   system,
 		Tools:    p.specs,
 		Messages: s.Transcript.Messages(),
-		Effort:   s.Options.Effort,
+		Effort:   cmp.Or(s.Options.Effort, s.Setup.Effort),
 		Load:     p.o.Blobs.Get,
 	}, nil
 }

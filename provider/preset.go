@@ -45,9 +45,9 @@ func Presets() []Preset {
 	}
 }
 
-// findPreset is the preset of that name, in any case and with space around it;
+// FindPreset is the preset of that name, in any case and with space around it;
 // none for "".
-func findPreset(name string) (Preset, error) {
+func FindPreset(name string) (Preset, error) {
 	word := strings.ToLower(strings.TrimSpace(name))
 	if word == "" {
 		return Preset{}, nil

@@ -100,7 +100,7 @@ func (c Choice) MarshalJSON() ([]byte, error) {
 // a named provider, then the first key that the environment has. The error is
 // always a [*SelectionError].
 func Resolve(s Selection) (Choice, error) {
-	preset, err := findPreset(s.Provider)
+	preset, err := FindPreset(s.Provider)
 	if err != nil {
 		return Choice{}, err
 	}

@@ -29,12 +29,19 @@ type place struct {
 	level Level
 }
 
-// places are a file's two places: name below .basis in the workspace, and name in
-// the global directory ("" is none). The same file reached twice counts once.
+// places are a file's two places: name below .basis in the workspace at root, and
+// name in the global directory ("" is no such place). The same file reached twice
+// counts once.
 func places(global, root, name string) []place {
-	all := []place{{filepath.Join(root, ".basis", name), Local}}
+	var all []place
+	if root != "" {
+		all = append(all, place{filepath.Join(root, ".basis", name), Local})
+	}
 	if global == "" {
 		return all
+	}
+	if root == "" {
+		return []place{{filepath.Join(global, name), Global}}
 	}
 	other := place{filepath.Join(global, name), Global}
 	if a, err := os.Stat(all[0].path); err == nil {
