@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,17 +20,20 @@ import (
 
 // found is what an opening finds: a task and its subagents work with the same.
 type found struct {
-	config   workspace.Config
-	model    provider.Model
-	source   reducer.Provenance
-	window   int64
-	effort   string            // of a file, for a task that asked for none
-	settings []reducer.Setting // what took effect, and what said so
-	context  workspace.Context
-	hooks    []workspace.Hook
-	tools    []workspace.Tool
-	files    []reducer.ContextFile // the settings and manifests that were read
-	warned   []string
+	config    workspace.Config
+	model     provider.Model
+	source    reducer.Provenance
+	window    int64
+	effort    string            // of a file, for a task that asked for none
+	settings  []reducer.Setting // what took effect, and what said so
+	context   workspace.Context
+	skills    workspace.Skills
+	templates workspace.Templates
+	memories  []workspace.Memory
+	hooks     []workspace.Hook
+	tools     []workspace.Tool
+	files     []reducer.ContextFile // the settings and manifests that were read
+	warned    []string
 }
 
 // find looks for everything that a task needs of its directory and its settings.
@@ -51,7 +55,53 @@ func (h *Home) find(ctx context.Context, s reducer.State) (found, error) {
 		f.context.Documents[i].Text = hide.Replace(f.context.Documents[i].Text)
 	}
 	f.warned = f.context.Warnings
+	if err := h.texts(s.Workspace, &f); err != nil {
+		return f, err
+	}
 	return f, h.declarations(s.Workspace, &f)
+}
+
+// texts looks for skills, templates and memories.
+func (h *Home) texts(root string, f *found) (err error) {
+	if f.skills, err = workspace.FindSkills(h.configDir(), root, h.userHome()); err != nil {
+		return err
+	}
+	f.warned = append(f.warned, f.skills.Warnings...)
+	if f.templates, err = workspace.FindTemplates(h.configDir(), root); err != nil {
+		return err
+	}
+	f.memories, err = workspace.FindMemories(h.memoryDirs(root)...)
+	return err
+}
+
+// userHome is the user's home directory; "" is nowhere.
+func (h *Home) userHome() string {
+	if home := h.o.Getenv("HOME"); filepath.IsAbs(home) {
+		return home
+	}
+	return ""
+}
+
+// memoryDirs are where memories are kept: the workspace's first, then the user's
+// (CORE-44). They need not exist.
+func (h *Home) memoryDirs(root string) []string {
+	dirs := []string{filepath.Join(h.workspaceDir(WorkspaceKey(root)), memoryDir)}
+	if global := h.configDir(); global != "" {
+		dirs = append(dirs, filepath.Join(global, memoryDir))
+	}
+	return dirs
+}
+
+// record is everything that was found beside documents, as the journal has it.
+func (f found) record() reducer.Found {
+	all := reducer.Found{
+		Settings: f.settings, Files: f.files, SkillRoots: f.skills.Roots, Skills: f.skills.Skills,
+		TemplateRoots: f.templates.Roots, Memories: workspace.MemoryInfos(f.memories),
+	}
+	for _, t := range f.templates.Templates {
+		all.Templates = append(all.Templates, t.Info)
+	}
+	return all
 }
 
 // declarations reads the hooks and tools that files declare.

@@ -178,6 +178,9 @@ func (h *Home) agentDir(r Ref) string {
 // subagentsDir is where an agent's delegations are, below its own directory.
 const subagentsDir = "subagents"
 
+// memoryDir is where the notes of a workspace's tasks are, below its directory.
+const memoryDir = "memory"
+
 // AgentDir is where an agent's files are.
 func (h *Home) AgentDir(r Ref) string { return h.agentDir(r) }
 
@@ -204,7 +207,7 @@ func (e *CollisionError) Error() string {
 func (h *Home) ensureWorkspace(path string) (key string, err error) {
 	key = WorkspaceKey(path)
 	ws := h.workspaceDir(key)
-	for _, d := range []string{filepath.Dir(ws), ws, h.agentsDir(key), filepath.Join(ws, "conversations")} {
+	for _, d := range []string{filepath.Dir(ws), ws, h.agentsDir(key), filepath.Join(ws, "conversations"), filepath.Join(ws, memoryDir)} {
 		if err := makePrivate(d); err != nil {
 			return "", &HomeError{Dir: h.dir, Err: err}
 		}

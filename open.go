@@ -60,9 +60,12 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 	if err != nil {
 		return effects.Workspace{}, err
 	}
+	memories := m.home.memoryDirs(s.Workspace)
 	set, err := tools.New(tools.Options{
 		Root:           s.Workspace,
-		ReadRoots:      m.home.blobs(m.ref).roots(),
+		ReadRoots:      slices.Concat(m.home.blobs(m.ref).roots(), f.skills.Roots, memories),
+		WriteRoots:     memories,
+		Skills:         f.skills.Skills,
 		NoShell:        s.Options.NoShell,
 		Env:            m.commandEnv(f.config.PassEnv, s.Options.PassEnv),
 		CommandTimeout: duration(s.Options.CommandMS),
@@ -73,9 +76,13 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 	}
 	set, secrets := m.addDeclared(set, f.tools)
 	set = slices.DeleteFunc(set, func(t effects.Tool) bool { return !s.Options.Tools.Has(t.Spec().Name) })
-	system := systemText(f.context.Render(), s.Options)
+	hide := effects.Redactor(m.home.secrets())
+	system := systemText(blocks(f.context.Render(), hide.Replace(workspace.RenderMemories(f.memories))), s.Options)
+	if s.Options.Tools.Has("load_skill") {
+		system = blocks(system, hide.Replace(f.skills.Render()))
+	}
 	infos, digest := toolInfos(set)
-	everything := reducer.Found{Settings: f.settings, Files: f.files}
+	everything := f.record()
 	m.show(f)
 	return effects.Workspace{
 		Model:   f.model,

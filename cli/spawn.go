@@ -159,10 +159,34 @@ func (a *app) request(ctx context.Context, c *cli.Command) (request, error) {
 	if r.spec, err = a.spec(c, r.route); err != nil {
 		return r, err
 	}
-	if r.spec.Prompt, err = a.prompt(ctx, c); err != nil {
+	if r.spec.Prompt, err = a.prompt(ctx, c); err != nil || c.Args().First() == "-" {
 		return r, err
 	}
-	return r, nil
+	r.spec.Prompt, err = a.expand(r.spec.Workspace, r.spec.Prompt)
+	return r, err
+}
+
+// expand puts a template in the place of its name (CLI-36, CLI-40).
+func (a *app) expand(dir, prompt string) (string, error) {
+	if !strings.HasPrefix(prompt, "/") {
+		return prompt, nil
+	}
+	h, err := a.home()
+	if err != nil {
+		return "", err
+	}
+	text, err := h.Expand(dir, prompt)
+	if unknown, ok := errors.AsType[*basis.TemplateError](err); ok {
+		there := "there are none; put one into .basis/templates/" + flat(unknown.Name) + ".md"
+		if len(unknown.Names) > 0 {
+			there = "there are: " + flat(strings.Join(unknown.Names, ", "))
+		}
+		return "", &usageError{
+			what: fmt.Sprintf("%s; %s. A prompt that begins with a slash can come on standard input", unknown.Error(), there),
+			next: "use `basis spawn -`",
+		}
+	}
+	return text, err
 }
 
 // routeOf: the environment decides and not the renderer (CLI-45). Inside a task

@@ -38,6 +38,25 @@ type (
 		Model        string `json:"model"`
 		Provider     string `json:"provider"`
 		ContextFiles []File `json:"context_files"`
+
+		SkillsDirs    []string   `json:"skills_dirs,omitempty"`
+		Skills        []Skill    `json:"skills,omitempty"`
+		TemplatesDirs []string   `json:"templates_dirs,omitempty"`
+		Templates     []Template `json:"templates,omitempty"`
+	}
+
+	// Skill is a skill that was found.
+	Skill struct {
+		Name           string `json:"name"`
+		Description    string `json:"description"`
+		ModelInvocable bool   `json:"model_invocable"`
+	}
+
+	// Template is a template that was found.
+	Template struct {
+		Name         string `json:"name"`
+		Description  string `json:"description"`
+		ArgumentHint string `json:"argument_hint,omitempty"`
 	}
 
 	// UserMessage is what was asked.

@@ -157,6 +157,17 @@ func (s *Stream) unopened(before reducer.State, end RunFinished) []Body {
 	return append(s.opening(before), Failure{Message: end.Message}, end)
 }
 
+// found lists the skills and templates of an opening (CORE-11).
+func (r *RunStarted) found(f reducer.Found) {
+	r.SkillsDirs, r.TemplatesDirs = f.SkillRoots, f.TemplateRoots
+	for _, k := range f.Skills {
+		r.Skills = append(r.Skills, Skill{Name: k.Name, Description: k.Description, ModelInvocable: !k.Hidden})
+	}
+	for _, t := range f.Templates {
+		r.Templates = append(r.Templates, Template{Name: t.Name, Description: t.Description, ArgumentHint: t.ArgumentHint})
+	}
+}
+
 // opening is what a turn begins with: the prompt that waited longest in before.
 func (s *Stream) opening(before reducer.State) []Body {
 	setup, asked := s.state.Setup, s.state.Options
@@ -168,6 +179,7 @@ func (s *Stream) opening(before reducer.State) []Body {
 	for _, f := range setup.Context {
 		start.ContextFiles = append(start.ContextFiles, File{Path: f.Path, Scope: f.Scope})
 	}
+	start.found(setup.Found)
 	said := UserMessage{}
 	if len(before.Queue) > 0 {
 		for _, p := range before.Queue[0].Parts {

@@ -25,6 +25,10 @@ type Options struct {
 	CommandTimeout time.Duration // the time limit of a command; 0 is DefaultCommandTimeout
 	CommandCeiling time.Duration // the highest time limit; 0 is DefaultCommandCeiling
 
+	// Skills are those that were found; load_skill is there where a model may
+	// load one of them.
+	Skills []reducer.SkillInfo
+
 	// Delegate looks at a task for a subagent before anybody is asked about it:
 	// what the subagent gets that its caller hasn't, or why there is none for
 	// it. Nil: tasks are for nobody.
@@ -73,7 +77,7 @@ func Names() []string {
 }
 
 // New makes the tools, always in the same order: read, ls, grep, glob, write,
-// edit, spawn. It fails if the root is not a directory.
+// edit, load_skill if there is a skill to load, spawn. It fails if the root is not a directory.
 func New(o Options) ([]effects.Tool, error) {
 	f, err := fence.New(fence.Options{Base: o.Root, ReadRoots: o.ReadRoots, WriteRoots: o.WriteRoots})
 	if err != nil {
@@ -85,9 +89,11 @@ func New(o Options) ([]effects.Tool, error) {
 	if o.CommandCeiling <= 0 {
 		o.CommandCeiling = DefaultCommandCeiling
 	}
-	return []effects.Tool{
-		newRead(f), newList(f), newGrep(f), newGlob(f), newWrite(f), newEdit(f), newSpawn(f, o),
-	}, nil
+	all := []effects.Tool{newRead(f), newList(f), newGrep(f), newGlob(f), newWrite(f), newEdit(f)}
+	if offersSkills(o.Skills) {
+		all = append(all, newLoadSkill(o.Skills))
+	}
+	return append(all, newSpawn(f, o)), nil
 }
 
 // tool is what all tools have in common.

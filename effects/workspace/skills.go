@@ -1,0 +1,147 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/basisagent/basis/reducer"
+)
+
+// Skills are the skills of a workspace, those of stronger roots first, and the
+// roots that exist.
+type Skills struct {
+	Skills   []reducer.SkillInfo
+	Roots    []string
+	Warnings []string
+}
+
+// FindSkills looks for SKILL.md files below, in this order, .basis/skills and
+// .agents/skills of the workspace at root, skills of the global directory, and
+// .agents/skills at home ("" is no such place). A root keeps a name from the
+// weaker ones. A skill whose header can't be read is passed over with a warning;
+// two of one name in one root are an error.
+func FindSkills(global, root, home string) (Skills, error) {
+	var s Skills
+	var used []os.FileInfo
+	for _, dir := range skillRoots(global, root, home) {
+		if sameDir(dir, &used) {
+			continue
+		}
+		if err := s.look(dir); err != nil {
+			return Skills{}, err
+		}
+		s.Roots = append(s.Roots, dir)
+	}
+	return s, nil
+}
+
+func skillRoots(global, root, home string) []string {
+	all := []string{filepath.Join(root, ".basis", "skills"), filepath.Join(root, ".agents", "skills")}
+	if global != "" {
+		all = append(all, filepath.Join(global, "skills"))
+	}
+	if home != "" {
+		all = append(all, filepath.Join(home, ".agents", "skills"))
+	}
+	return all
+}
+
+// look takes the skills of one root.
+func (s *Skills) look(dir string) error {
+	stronger := map[string]bool{}
+	for _, k := range s.Skills {
+		stronger[k.Name] = true
+	}
+	here := map[string]string{}
+	var twice error
+	whole := files(dir, func(name string) bool { return name == "SKILL.md" }, func(path, _ string) {
+		k, err := readSkill(path)
+		if err != nil {
+			s.Warnings = append(s.Warnings, "skill "+err.Error()+"; it is left out")
+			return
+		}
+		if other := here[k.Name]; other != "" && twice == nil {
+			twice = &FileError{Path: path, Key: "name", Err: fmt.Errorf("the skill %s is also in %s; rename one", k.Name, other)}
+		}
+		here[k.Name] = path
+		if !stronger[k.Name] {
+			s.Skills = append(s.Skills, k)
+		}
+	})
+	if !whole {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("skills in %s: only the first %d names were looked at", dir, maxNames))
+	}
+	return twice
+}
+
+// readSkill reads the head of one skill.
+func readSkill(path string) (reducer.SkillInfo, error) {
+	data, found, err := ReadFile(path)
+	if err == nil && !found {
+		err = &FileError{Path: path, Err: errors.New("it is not there any more")}
+	}
+	if err != nil {
+		return reducer.SkillInfo{}, err
+	}
+	var h struct {
+		Name        string `yaml:"name"`
+		Description string `yaml:"description"`
+		Hidden      bool   `yaml:"disable-model-invocation"`
+		Hidden2     bool   `yaml:"disable_model_invocation"`
+	}
+	front, _, headed, err := header(data)
+	if err == nil && headed {
+		err = decodeHeader(front, &h)
+	}
+	if err != nil {
+		return reducer.SkillInfo{}, &FileError{Path: path, Err: err}
+	}
+	name := strings.TrimSpace(h.Name)
+	if name == "" {
+		name = filepath.Base(filepath.Dir(path))
+	}
+	if err := named(name); err != nil {
+		return reducer.SkillInfo{}, &FileError{Path: path, Key: "name", Err: err}
+	}
+	return reducer.SkillInfo{
+		Name: name, Description: oneLine(h.Description), Path: path, Digest: Digest(string(data)), Hidden: h.Hidden || h.Hidden2,
+	}, nil
+}
+
+// oneLine is a text with each run of white space as one space.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Render is the block of system text that names the skills a model may load
+// (CORE-20); "" if there are none.
+func (s Skills) Render() string {
+	lines := []string{"Skills: texts that say how to do certain work. Call load_skill with a name when one bears on what you are doing, and not before."}
+	for _, k := range s.Skills {
+		if !k.Hidden {
+			lines = append(lines, strings.TrimSuffix("- "+k.Name+": "+k.Description, ": "))
+		}
+	}
+	if len(lines) == 1 {
+		return ""
+	}
+	return strings.Join(lines, "\n")
+}
+
+// LoadSkill is the text of a skill, without its header, as a model reads it (CORE-37).
+func LoadSkill(k reducer.SkillInfo) (string, error) {
+	data, found, err := ReadFile(k.Path)
+	if err == nil && !found {
+		err = &FileError{Path: k.Path, Err: errors.New("it is not there any more")}
+	}
+	if err != nil {
+		return "", err
+	}
+	_, body, _, err := header(data)
+	if err != nil {
+		return "", &FileError{Path: k.Path, Err: err}
+	}
+	text := strings.ToValidUTF8(strings.ReplaceAll(string(body), "\r\n", "\n"), "\uFFFD")
+	return "<skill name=\"" + k.Name + "\">\n" + strings.TrimRight(text, "\n") + "\n</skill>", nil
+}
