@@ -74,6 +74,15 @@ func (h *Home) texts(root string, f *found) (err error) {
 	return err
 }
 
+// userRoots are the roots of skills that the user has, and not the repository:
+// these may be read wherever they lead. What a repository has is read within the
+// workspace, or a link in it would open any directory.
+func (h *Home) userRoots(found workspace.Skills) []string {
+	return slices.DeleteFunc(slices.Clone(found.Roots), func(dir string) bool {
+		return !slices.Contains(workspace.UserSkillRoots(h.configDir(), h.userHome()), dir)
+	})
+}
+
 // userHome is the user's home directory; "" is nowhere.
 func (h *Home) userHome() string {
 	if home := h.o.Getenv("HOME"); filepath.IsAbs(home) {

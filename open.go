@@ -63,7 +63,7 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 	memories := m.home.memoryDirs(s.Workspace)
 	set, err := tools.New(tools.Options{
 		Root:           s.Workspace,
-		ReadRoots:      slices.Concat(m.home.blobs(m.ref).roots(), f.skills.Roots, memories),
+		ReadRoots:      slices.Concat(m.home.blobs(m.ref).roots(), m.home.userRoots(f.skills), memories),
 		WriteRoots:     memories,
 		Skills:         f.skills.Skills,
 		NoShell:        s.Options.NoShell,

@@ -39,7 +39,13 @@ func FindSkills(global, root, home string) (Skills, error) {
 }
 
 func skillRoots(global, root, home string) []string {
-	all := []string{filepath.Join(root, ".basis", "skills"), filepath.Join(root, ".agents", "skills")}
+	local := []string{filepath.Join(root, ".basis", "skills"), filepath.Join(root, ".agents", "skills")}
+	return append(local, UserSkillRoots(global, home)...)
+}
+
+// UserSkillRoots are the roots that belong to the user and to no repository.
+func UserSkillRoots(global, home string) []string {
+	var all []string
 	if global != "" {
 		all = append(all, filepath.Join(global, "skills"))
 	}
