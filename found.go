@@ -119,15 +119,16 @@ func (h *Home) declarations(root string, f *found) error {
 	if err != nil {
 		return err
 	}
-	declared, err := workspace.FindTools(h.configDir(), root, h.lookup, func(name string) string {
-		if slices.Contains(tools.Names(), name) {
-			return "basis itself"
-		}
-		return ""
-	})
+	declared, err := workspace.FindTools(h.configDir(), root, h.lookup, builtIn)
 	if err != nil {
 		return err
 	}
+	f.use(hooks, declared)
+	return nil
+}
+
+// use takes what files declare, and warns of what could not mean what it says.
+func (f *found) use(hooks workspace.Hooks, declared workspace.Tools) {
 	f.hooks, f.tools = hooks.Hooks, declared.Tools
 	f.files = slices.Concat(f.config.Files, hooks.Files, declared.Files)
 	names := tools.Names()
@@ -137,7 +138,6 @@ func (h *Home) declarations(root string, f *found) error {
 	for _, k := range hooks.Hooks {
 		f.warned = append(f.warned, idle(k.Info, names)...)
 	}
-	return nil
 }
 
 // idle says which patterns of a hook fit no tool: what it was to guard may have

@@ -100,7 +100,7 @@ func absent() []string { return []string{"send", "ask", "inbox", "serve", "__dae
 // reserved are the first words that are never a prompt.
 func reserved() []string {
 	return append(absent(),
-		"spawn", "run", "list", "wait", "watch", "cancel", "fingerprint", "replay", "verify", "rules", "models", "debug", "version", "completion", "help")
+		"spawn", "run", "list", "wait", "watch", "cancel", "fingerprint", "replay", "verify", "rules", "doctor", "models", "debug", "version", "completion", "help")
 }
 
 func (a *app) root() *cli.Command {
@@ -116,7 +116,7 @@ func (a *app) root() *cli.Command {
 		},
 		Commands: []*cli.Command{
 			a.spawnCommand(), a.listCommand(), a.waitCommand(), a.watchCommand(), a.cancelCommand(),
-			a.replayCommand(), a.verifyCommand(), a.rulesCommand(), a.fingerprintCommand(), a.modelsCommand(), a.debugCommand(), a.versionCommand(), a.helpCommand(),
+			a.replayCommand(), a.verifyCommand(), a.rulesCommand(), a.doctorCommand(), a.fingerprintCommand(), a.modelsCommand(), a.debugCommand(), a.versionCommand(), a.helpCommand(),
 		},
 		Action: a.bare,
 	}

@@ -22,7 +22,7 @@ func synopsis(name string) string {
 		return "basis debug decode --wire NAME FILE|-"
 	case "rules":
 		return "basis rules [list | revoke ID]"
-	case "list", "fingerprint", "models", "version", "help":
+	case "list", "fingerprint", "models", "doctor", "version", "help":
 		return "basis " + name
 	case "completion":
 		return "basis completion bash|zsh|fish"
@@ -48,6 +48,7 @@ commands:
   replay <ID> [--at N|tK]       the conversation as it stood
   verify <ID>                   check a task's journal
   rules [list | revoke ID]      what was allowed or denied for good
+  doctor                        what a task here would read and use, and what is wrong
   models                        what an endpoint offers
   debug decode                  what basis makes of a recorded response
   fingerprint                   a digest that changes when the files do
@@ -100,6 +101,8 @@ func examples(name string) string {
 		return "Exit code 1 says that something is wrong; each finding is told.\n\nexample:\n  basis verify --json <ID> | jq .head\n"
 	case "models":
 		return "examples:\n  basis models\n  basis models --provider ollama --json | jq -r .id\n"
+	case "doctor":
+		return "It asks no server and runs nothing. Exit code 1 says that a task here would fail.\n\nexamples:\n  basis doctor\n  basis doctor -C ../other --json | jq '.settings[]'\n"
 	case "decode":
 		return "For bug reports: the body of a response in, one JSON object out. Calls may be carried\nout only where stop is tool_use; error_class says what went wrong, if anything did.\n\nexamples:\n  basis debug decode --wire openai-chat body.sse\n  curl … | basis debug decode --wire anthropic-messages --status 529 -\n"
 	case "rules":
