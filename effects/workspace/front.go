@@ -30,21 +30,29 @@ func header(text []byte) (front, body []byte, found bool, err error) {
 	return nil, nil, true, errors.New("line 1: the header that begins here is never closed by a line ---")
 }
 
-// plainLine is a member of a header whose value stands bare on its line.
-var plainLine = regexp.MustCompile(`(?m)^(name|description|argument-hint|argument_hint)[ \t]*:[ \t]+([^'"|>&*!%@\[{\s#].*?)[ \t\r]*$`)
+// bareLine is a member of a header whose value stands bare on its line, and
+// hintLine one whose brackets are meant for people.
+var (
+	bareLine = regexp.MustCompile(`(?m)^(name|description|argument-hint|argument_hint)[ \t]*:[ \t]+([^'"|>\s].*?)[ \t\r]*$`)
+	hintLine = regexp.MustCompile(`(?m)^(argument-hint|argument_hint)[ \t]*:[ \t]+([\[{].*?)[ \t\r]*$`)
+)
+
+// quoted puts the values of lines in quotes.
+func quoted(front []byte, lines *regexp.Regexp) []byte {
+	return lines.ReplaceAllFunc(front, func(line []byte) []byte {
+		m := lines.FindSubmatch(line)
+		return append(append(m[1], ": "...), strconv.Quote(string(m[2]))...)
+	})
+}
 
 // decodeHeader reads the members of a header into v, a pointer to a struct; others
 // are passed over. A bare value on one line may hold what YAML has a meaning for,
-// such as a colon: it stands for itself there.
+// such as a colon or a bracket: it stands for itself there.
 func decodeHeader(front []byte, v any) error {
 	var node yaml.Node
-	err := yaml.Unmarshal(front, &node)
-	if err != nil {
-		quoted := plainLine.ReplaceAllFunc(front, func(line []byte) []byte {
-			m := plainLine.FindSubmatch(line)
-			return append(append(m[1], ": "...), strconv.Quote(string(m[2]))...)
-		})
-		if yaml.Unmarshal(quoted, &node) != nil {
+	front = quoted(front, hintLine)
+	if err := yaml.Unmarshal(front, &node); err != nil {
+		if yaml.Unmarshal(quoted(front, bareLine), &node) != nil {
 			return errors.New(shifted(err))
 		}
 	}

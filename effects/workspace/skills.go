@@ -113,12 +113,28 @@ func readSkill(path string) (reducer.SkillInfo, error) {
 		return reducer.SkillInfo{}, &FileError{Path: path, Key: "name", Err: err}
 	}
 	return reducer.SkillInfo{
-		Name: name, Description: oneLine(h.Description), Path: path, Digest: Digest(string(data)), Hidden: h.Hidden || h.Hidden2,
+		Name: name, Description: cut(oneLine(h.Description), maxDescription), Path: path, Digest: Digest(string(data)), Hidden: h.Hidden || h.Hidden2,
 	}, nil
 }
 
+// maxDescription is how much of a description is used, in characters: it stands in
+// every request.
+const maxDescription = 1024
+
 // oneLine is a text with each run of white space as one space.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// cut is a text, or its beginning with an ellipsis where it has more than most
+// characters.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
 
 // Render is the block of system text that names the skills a model may load
 // (CORE-20); "" if there are none.

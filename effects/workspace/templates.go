@@ -102,9 +102,9 @@ func readTemplate(path, rel string) (Template, error) {
 	if err != nil {
 		return Template{}, &FileError{Path: path, Err: err}
 	}
-	text := strings.TrimRight(strings.ReplaceAll(string(body), "\r\n", "\n"), "\n")
+	text := strings.Trim(strings.ReplaceAll(string(body), "\r\n", "\n"), "\n")
 	t := Template{Body: text, Info: reducer.TemplateInfo{
-		Name: name, Description: oneLine(h.Description), ArgumentHint: oneLine(h.Hint), Path: path, Digest: Digest(string(data)),
+		Name: name, Description: cut(oneLine(h.Description), maxDescription), ArgumentHint: oneLine(h.Hint), Path: path, Digest: Digest(string(data)),
 	}}
 	if t.Info.ArgumentHint == "" {
 		t.Info.ArgumentHint = oneLine(h.Hint2)
@@ -115,17 +115,13 @@ func readTemplate(path, rel string) (Template, error) {
 	return t, nil
 }
 
-// maxDescription is how much of a text stands for a missing description, in
-// characters.
-const maxDescription = 80
+// maxFirst is how much of a text stands for a missing description, in characters.
+const maxFirst = 80
 
 // firstWords is the first line of a text that is not blank, cut.
 func firstWords(text string) string {
-	line := []rune(oneLine(strings.SplitN(strings.TrimSpace(text), "\n", 2)[0]))
-	if len(line) > maxDescription {
-		line = append(line[:maxDescription-1], '…')
-	}
-	return string(line)
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return cut(oneLine(line), maxFirst)
 }
 
 // Invocation splits a prompt that calls a template (CLI-36): its first word is a

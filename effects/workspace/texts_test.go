@@ -92,7 +92,7 @@ func TestFR065BrokenSkills(t *testing.T) {
 	root := tempDir(t)
 	skillTree(t, filepath.Join(root, ".basis", "skills"), map[string]string{
 		"good": "---\ndescription: fine\n---\n", "colon": "---\nname: colon\ndescription: Use it: now\n---\n", "open": "---\nname: open\n",
-		"yaml": "---\ndescription: [\n---\n", "list": "---\n- a\n---\n", "type": "---\nname: [s3cret]\n---\n", "escape": "---\nname: \"a\\e[2J\"\n---\n",
+		"yaml": "---\ndescription: \"[\n---\n", "list": "---\n- a\n---\n", "type": "---\nname: [s3cret]\n---\n", "escape": "---\nname: \"a\\e[2J\"\n---\n",
 	})
 	s, err := FindSkills("", root, "")
 	if want := "colon=Use it: now; good=fine"; err != nil || listed(s) != want {
@@ -106,6 +106,47 @@ func TestFR065BrokenSkills(t *testing.T) {
 	}
 	if len(s.Warnings) != 5 || strings.Contains(said, "s3cret") {
 		t.Errorf("%d warnings: %q", len(s.Warnings), said)
+	}
+}
+
+// FR-065, CORE-34, CORE-40: what stands bare on a line is meant as it is written; brackets in
+// a hint for arguments are for people.
+func TestFR065BareValues(t *testing.T) {
+	for head, want := range map[string]string{
+		"description: Use it: now":                                        "Use it: now/",
+		"description: [WIP] don't \"stop\": go # on\nargument-hint: WHAT": "[WIP] don't \"stop\": go # on/WHAT",
+		"description: @someone does it":                                   "@someone does it/",
+		"description: *.go files":                                         "*.go files/",
+		"description: `go vet`: always\r":                                 "`go vet`: always/",
+		"description: d\nargument-hint: [message]":                        "d/[message]",
+		"description: d\r\nargument_hint: [file] [line]\r":                "d/[file] [line]",
+		"description: d\nargument-hint: {a|b} \nextra: [1]":               "d/{a|b}",
+		"description: d\nargument-hint: '[a]'":                            "d/[a]",
+		"description: \"d\"\nname: a: b":                                  "d/",
+	} {
+		root := tempDir(t)
+		write(t, filepath.Join(root, ".basis", "templates", "t.md"), "---\n"+head+"\n---\n\n\n  the text\n\n")
+		all, err := FindTemplates("", root)
+		if err != nil {
+			t.Errorf("%q: %v", head, err)
+			continue
+		}
+		if i := all.Templates[0].Info; i.Description+"/"+i.ArgumentHint != want {
+			t.Errorf("%q = %q, %q, want %q", head, i.Description, i.ArgumentHint, want)
+		}
+		if got := all.Templates[0].Render(""); got != "  the text" {
+			t.Errorf("Render = %q, want the text without the blank lines around it", got)
+		}
+	}
+}
+
+// CORE-20: a description is one line of at most 1,024 characters.
+func TestLongDescription(t *testing.T) {
+	root := tempDir(t)
+	skillTree(t, filepath.Join(root, ".basis", "skills"), map[string]string{"s": "---\ndescription: " + strings.Repeat("é", 2000) + "\n---\n"})
+	s, err := FindSkills("", root, "")
+	if want := strings.Repeat("é", 1023) + "…"; err != nil || s.Skills[0].Description != want || !strings.Contains(s.Render(), "\n- s: "+want) {
+		t.Errorf("FindSkills = %+v, %v, want 1,024 characters", s, err)
 	}
 }
 
@@ -188,7 +229,7 @@ func TestFindTemplates(t *testing.T) {
 		t.Errorf("FindTemplates = %q, %v, want %q", strings.Join(got, "; "), err, want)
 	}
 	for text, want := range map[string]string{
-		"---\ndescription: [\n---\n": "the header is not YAML", "---\nx": "never closed", "---\ntext\n---\n": "no list of names", "\xff": "not UTF-8",
+		"---\ndescription: \"[\n---\n": "the header is not YAML", "---\nx": "never closed", "---\ntext\n---\n": "no list of names", "\xff": "not UTF-8",
 		"---\ndescription: [s3cret]\n---\n": "line 2: a value of the wrong type",
 	} {
 		write(t, filepath.Join(here, "broken.md"), text)
