@@ -26,11 +26,12 @@ type Skills struct {
 func FindSkills(global, root, home string) (Skills, error) {
 	var s Skills
 	var used []os.FileInfo
+	taken := map[string]bool{}
 	for _, dir := range skillRoots(global, root, home) {
 		if sameDir(dir, &used) {
 			continue
 		}
-		if err := s.look(dir); err != nil {
+		if err := s.look(dir, taken); err != nil {
 			return Skills{}, err
 		}
 		s.Roots = append(s.Roots, dir)
@@ -55,32 +56,37 @@ func UserSkillRoots(global, home string) []string {
 	return all
 }
 
-// look takes the skills of one root.
-func (s *Skills) look(dir string) error {
+// look takes the skills of one root. A file that was taken already, by another
+// way or in a stronger root, is the same skill.
+func (s *Skills) look(dir string, taken map[string]bool) error {
 	stronger := map[string]bool{}
 	for _, k := range s.Skills {
 		stronger[k.Name] = true
 	}
 	here := map[string]string{}
-	var twice error
-	whole := files(dir, func(name string) bool { return name == "SKILL.md" }, func(path, _ string) {
-		k, err := readSkill(path)
+	hits, faults := files(dir, maxNames, func(name string) bool { return name == "SKILL.md" })
+	for _, h := range hits {
+		if taken[h.real] {
+			continue
+		}
+		taken[h.real] = true
+		k, err := readSkill(h.path)
 		if err != nil {
 			s.Warnings = append(s.Warnings, "skill "+err.Error()+"; it is left out")
-			return
+			continue
 		}
-		if other := here[k.Name]; other != "" && twice == nil {
-			twice = &FileError{Path: path, Key: "name", Err: fmt.Errorf("the skill %s is also in %s; rename one", k.Name, other)}
+		if other := here[k.Name]; other != "" {
+			return &FileError{Path: h.path, Key: "name", Err: fmt.Errorf("the skill %s is also in %s; rename one", k.Name, other)}
 		}
-		here[k.Name] = path
+		here[k.Name] = h.path
 		if !stronger[k.Name] {
 			s.Skills = append(s.Skills, k)
 		}
-	})
-	if !whole {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("skills in %s: only the first %d names were looked at", dir, maxNames))
 	}
-	return twice
+	for _, err := range faults {
+		s.Warnings = append(s.Warnings, "skills in "+err.Error())
+	}
+	return nil
 }
 
 // readSkill reads the head of one skill.

@@ -50,28 +50,26 @@ func FindTemplates(global, root string) (Templates, error) {
 }
 
 // look takes the templates of one root.
-func (t *Templates) look(dir string) (err error) {
+func (t *Templates) look(dir string) error {
 	stronger := len(t.Templates)
-	whole := files(dir, func(name string) bool { return strings.HasSuffix(name, ".md") }, func(path, rel string) {
+	hits, faults := files(dir, maxNames, func(name string) bool { return strings.HasSuffix(name, ".md") })
+	if len(faults) > 0 {
+		return faults[0]
+	}
+	for _, h := range hits {
+		one, err := readTemplate(h.path, h.rel)
 		if err != nil {
-			return
-		}
-		var one Template
-		if one, err = readTemplate(path, rel); err != nil {
-			return
+			return err
 		}
 		i := slices.IndexFunc(t.Templates, func(o Template) bool { return o.Info.Name == one.Info.Name })
 		switch {
 		case i < 0:
 			t.Templates = append(t.Templates, one)
 		case i >= stronger:
-			err = &FileError{Path: path, Err: fmt.Errorf("the template %s is also in %s; rename one", one.Info.Name, t.Templates[i].Info.Path)}
+			return &FileError{Path: h.path, Err: fmt.Errorf("the template %s is also in %s; rename one", one.Info.Name, t.Templates[i].Info.Path)}
 		}
-	})
-	if err == nil && !whole {
-		err = &FileError{Path: dir, Err: fmt.Errorf("it holds more than %d names", maxNames)}
 	}
-	return err
+	return nil
 }
 
 // readTemplate reads one template; rel is its way from the root.

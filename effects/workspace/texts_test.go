@@ -183,12 +183,57 @@ func TestFR067Links(t *testing.T) {
 		{filepath.Join(dir, "outside", "ext"), filepath.Join(skills, "ext")},
 		{filepath.Join(dir, "nowhere"), filepath.Join(skills, "dangling")},
 		{"self", filepath.Join(skills, "self")},
+		{filepath.Join(skills, "b"), filepath.Join(skills, "0-before-b")},
+		{string(filepath.Separator), filepath.Join(skills, "everything")},
+		{root, filepath.Join(skills, "up")},
+		{filepath.Join(skills, "a", "SKILL.md"), filepath.Join(skills, "b", "sub", "SKILL.md")},
+		{filepath.Join(skills, "b"), filepath.Join(root, ".agents", "skills", "other-name")},
 	} {
 		link(t, l[0], l[1])
 	}
+	skillTree(t, skills, map[string]string{"c/node_modules/x": "x", "c/.git/x": "x"})
 	s, err := FindSkills("", root, "")
-	if want := "a=; b=; ext="; err != nil || listed(s) != want {
+	if want := "a=; b=; ext="; err != nil || listed(s) != want || len(s.Warnings) != 0 {
 		t.Errorf("FindSkills = %q, %v, want %q", listed(s), err, want)
+	}
+}
+
+// CORE-33, CORE-38: a search ends, and says so.
+func TestSearchEnds(t *testing.T) {
+	dir := tempDir(t)
+	for i := range 10 {
+		write(t, filepath.Join(dir, "d", fmt.Sprint(i), "f"), "")
+	}
+	link(t, "d", filepath.Join(dir, "l"))
+	for most, want := range map[int]int{23: 10, 22: 10, 15: 7, 1: 0} { // d with ten directories and files, x and the link
+		hits, faults := files(dir, most, func(name string) bool { return name == "f" })
+		if len(hits) != want || (len(faults) > 0) != (most < 23) {
+			t.Errorf("of %d names: %d files, %v, want %d", most, len(hits), faults, want)
+		}
+	}
+}
+
+// CORE-98: a directory that can't be read is not passed over in silence.
+func TestUnreadableDirectory(t *testing.T) {
+	dir := tempDir(t)
+	for _, kind := range []string{"skills", "templates"} {
+		closed := filepath.Join(dir, ".basis", kind, "closed")
+		if err := os.MkdirAll(closed, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(closed, 0); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.Chmod(closed, 0o755) })
+		if _, err := os.ReadDir(closed); err == nil {
+			t.Skip("this user may read everything")
+		}
+	}
+	if s, err := FindSkills("", dir, ""); err != nil || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "closed: it cannot be read") {
+		t.Errorf("FindSkills = %q, %v, want one warning", s.Warnings, err)
+	}
+	if _, err := FindTemplates("", dir); err == nil || !strings.Contains(err.Error(), "closed: it cannot be read") {
+		t.Errorf("FindTemplates: %v", err)
 	}
 }
 

@@ -1,73 +1,116 @@
 package workspace
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // maxNames is how many names a search for skills or templates looks at in one
-// root.
-const maxNames = 100_000
+// root, so that a link to somewhere large does not hold up a start.
+const maxNames = 20_000
 
-// search goes through the directories below a root, each real one once, links
-// followed, and gives the files to take by the way that it went. Names are sorted.
-type search struct {
-	seen map[string]bool // by the real path
-	left int
-	full bool // it gave up
-	take func(path, rel string)
-	want func(name string) bool
+// passedOver are directories that hold what other programs put there.
+var passedOver = []string{".git", "node_modules"} // immutable
+
+// hit is a file or directory that a search has come to.
+type hit struct {
+	path string // the way that the search went
+	rel  string // the same from the root, separated by slashes
+	real string // where it is
 }
 
-// files looks below root for files that want accepts. What can't be read is passed
-// over: a dangling link is nobody's fault.
-func files(root string, want func(name string) bool, take func(path, rel string)) (whole bool) {
+// search goes through the directories below a root, each real one once, and
+// follows links when all that is really there has been seen. Names are sorted.
+type search struct {
+	root   string // its real path
+	want   func(name string) bool
+	most   int             // names that it looks at
+	seen   map[string]bool // directories, by the real path
+	looked int
+	hits   []hit
+	links  []hit // still to be followed
+	faults []error
+}
+
+// files looks below root for files that want accepts, and at most names. A fault is a *[FileError] about
+// a directory that can't be read, or about there being too many names. A dangling
+// link is nobody's fault.
+func files(root string, most int, want func(name string) bool) (hits []hit, faults []error) {
 	real, err := filepath.EvalSymlinks(root)
 	if err != nil {
-		return true
+		return nil, []error{&FileError{Path: root, Err: cause(err)}}
 	}
-	s := search{seen: map[string]bool{}, left: maxNames, want: want, take: take}
-	s.enter(root, real, "")
-	return !s.full
+	s := search{root: real, want: want, most: most, seen: map[string]bool{}}
+	s.enter(hit{path: root, real: real})
+	for len(s.links) > 0 && !s.full() {
+		link := s.links[0]
+		s.links = s.links[1:]
+		s.follow(link)
+	}
+	if s.full() {
+		s.faults = append(s.faults, &FileError{Path: root, Err: fmt.Errorf("only the first %d names below it were looked at", most)})
+	}
+	return s.hits, s.faults
 }
 
-// enter looks into one directory: path is the way to it, real what it is.
-func (s *search) enter(path, real, rel string) {
-	if s.seen[real] {
+func (s *search) full() bool { return s.looked > s.most }
+
+// enter looks into a directory.
+func (s *search) enter(dir hit) {
+	if s.seen[dir.real] {
 		return
 	}
-	s.seen[real] = true
-	entries, err := os.ReadDir(real)
+	s.seen[dir.real] = true
+	entries, err := os.ReadDir(dir.real)
+	if err != nil {
+		s.faults = append(s.faults, &FileError{Path: dir.path, Err: fmt.Errorf("it cannot be read: %w", cause(err))})
+	}
+	for _, e := range entries {
+		if s.looked++; s.full() {
+			return
+		}
+		name := e.Name()
+		h := hit{filepath.Join(dir.path, name), strings.TrimPrefix(dir.rel+"/"+name, "/"), filepath.Join(dir.real, name)}
+		if e.Type()&fs.ModeSymlink != 0 {
+			s.links = append(s.links, h)
+			continue
+		}
+		s.take(h, name, e.Type())
+	}
+}
+
+// take enters a directory, and keeps a file that is wanted.
+func (s *search) take(h hit, name string, mode fs.FileMode) {
+	switch {
+	case mode.IsDir() && !slices.Contains(passedOver, name):
+		s.enter(h)
+	case !mode.IsDir() && s.want(name):
+		s.hits = append(s.hits, h)
+	}
+}
+
+// follow goes where a link leads. A directory that holds the root is a circle, or
+// the whole disk.
+func (s *search) follow(link hit) {
+	real, err := filepath.EvalSymlinks(link.real)
 	if err != nil {
 		return
 	}
-	for _, e := range entries {
-		if s.left--; s.left < 0 {
-			s.full = true
-			return
-		}
-		name, at := e.Name(), filepath.Join(path, e.Name())
-		below := strings.TrimPrefix(rel+"/"+name, "/")
-		mode, there := e.Type(), filepath.Join(real, name)
-		if mode&os.ModeSymlink != 0 {
-			info, err := os.Stat(at)
-			if err != nil {
-				continue
-			}
-			if mode = info.Mode().Type(); mode.IsDir() {
-				if there, err = filepath.EvalSymlinks(at); err != nil {
-					continue
-				}
-			}
-		}
-		switch {
-		case mode.IsDir():
-			s.enter(at, there, below)
-		case s.want(name):
-			s.take(at, below)
-		}
+	info, err := os.Lstat(real)
+	if err != nil || info.IsDir() && holds(real, s.root) {
+		return
 	}
+	s.take(hit{link.path, link.rel, real}, filepath.Base(link.path), info.Mode().Type())
+}
+
+// holds reports whether a path lies in a directory. Both are real.
+func holds(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // sameDir reports whether a directory is one of those that were used already, and
