@@ -112,27 +112,27 @@ func TestFR065BrokenSkills(t *testing.T) {
 // FR-065, CORE-34, CORE-40: what stands bare on a line is meant as it is written; brackets in
 // a hint for arguments are for people.
 func TestFR065BareValues(t *testing.T) {
-	for head, want := range map[string]string{
-		"description: Use it: now":                                        "Use it: now/",
-		"description: [WIP] don't \"stop\": go # on\nargument-hint: WHAT": "[WIP] don't \"stop\": go # on/WHAT",
-		"description: @someone does it":                                   "@someone does it/",
-		"description: *.go files":                                         "*.go files/",
-		"description: `go vet`: always\r":                                 "`go vet`: always/",
-		"description: d\nargument-hint: [message]":                        "d/[message]",
-		"description: d\r\nargument_hint: [file] [line]\r":                "d/[file] [line]",
-		"description: d\nargument-hint: {a|b} \nextra: [1]":               "d/{a|b}",
-		"description: d\nargument-hint: '[a]'":                            "d/[a]",
-		"description: \"d\"\nname: a: b":                                  "d/",
+	for _, tt := range []struct{ head, want string }{
+		{"description: Use it: now", "Use it: now/"},
+		{"description: [WIP] don't \"stop\": go # on\nargument-hint: WHAT", "[WIP] don't \"stop\": go # on/WHAT"},
+		{"description: @someone does it", "@someone does it/"},
+		{"description: *.go files", "*.go files/"},
+		{"description: `go vet`: always\r", "`go vet`: always/"},
+		{"description: d\nargument-hint: [message]", "d/[message]"},
+		{"description: d\r\nargument_hint: [file] [line]\r", "d/[file] [line]"},
+		{"description: d\nargument-hint: {a|b} \nextra: [1]", "d/{a|b}"},
+		{"description: d\nargument-hint: '[a]'", "d/[a]"},
+		{"description: \"d\"\nname: a: b", "d/"},
 	} {
 		root := tempDir(t)
-		write(t, filepath.Join(root, ".basis", "templates", "t.md"), "---\n"+head+"\n---\n\n\n  the text\n\n")
+		write(t, filepath.Join(root, ".basis", "templates", "t.md"), "---\n"+tt.head+"\n---\n\n\n  the text\n\n")
 		all, err := FindTemplates("", root)
 		if err != nil {
-			t.Errorf("%q: %v", head, err)
+			t.Errorf("%q: %v", tt.head, err)
 			continue
 		}
-		if i := all.Templates[0].Info; i.Description+"/"+i.ArgumentHint != want {
-			t.Errorf("%q = %q, %q, want %q", head, i.Description, i.ArgumentHint, want)
+		if i := all.Templates[0].Info; i.Description+"/"+i.ArgumentHint != tt.want {
+			t.Errorf("%q = %q, %q, want %q", tt.head, i.Description, i.ArgumentHint, tt.want)
 		}
 		if got := all.Templates[0].Render(""); got != "  the text" {
 			t.Errorf("Render = %q, want the text without the blank lines around it", got)
