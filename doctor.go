@@ -62,6 +62,13 @@ func (h *Home) Diagnose(dir string, o reducer.Options) (Diagnosis, error) {
 	}
 	d := Diagnosis{Workspace: root, DataDir: h.workspaceDir(WorkspaceKey(root)), ConfigDir: h.configDir()}
 	var f found
+	for _, t := range h.o.Tools {
+		d.Tools = append(d.Tools, KnownTool{Name: t.Spec().Name, From: reducer.FromHost})
+	}
+	if h.o.NoDiscovery {
+		d.endpoint(h, o, f.config)
+		return d.hidden(h.secrets())
+	}
 	if f.config, err = workspace.FindConfig(d.ConfigDir, root, h.lookup); err != nil {
 		d.problem(err)
 	} else {

@@ -28,6 +28,10 @@ type Drive struct {
 	// Warn takes one line about something that went wrong and was dealt with.
 	Warn func(string)
 
+	// Tools are the host's own, for this task and its subagents while this
+	// process drives them; nobody else has them.
+	Tools []effects.Tool
+
 	// Timeout bounds the wait: no new turn begins after it. 0 is no bound.
 	Timeout time.Duration
 }

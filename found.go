@@ -3,6 +3,7 @@ package basis
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -41,6 +42,9 @@ func (h *Home) find(ctx context.Context, s reducer.State) (found, error) {
 	var f found
 	if root, err := canonical(s.Workspace); err != nil || root != s.Workspace {
 		return f, fmt.Errorf("the workspace %s is not there any more", s.Workspace)
+	}
+	if h.o.NoDiscovery {
+		return f, h.choose(ctx, s, &f)
 	}
 	var err error
 	if f.config, err = workspace.FindConfig(h.configDir(), s.Workspace, h.lookup); err != nil {
@@ -187,11 +191,24 @@ func (i interceptor) Info() reducer.HookInfo {
 	return info
 }
 
-// addDeclared adds the tools that files declare, and gives the secrets in their
-// environments.
-func (m *member) addDeclared(set []effects.Tool, files []workspace.Tool) ([]effects.Tool, []effects.Secret) {
+// addTools adds the tools of the host and those that files declare, and gives the
+// secrets in the environments of these. Of one name there can be one (TOOL-42).
+func (m *member) addTools(set []effects.Tool, files []workspace.Tool) ([]effects.Tool, []effects.Secret, error) {
+	for _, t := range m.tools {
+		name := t.Spec().Name
+		switch {
+		case builtIn(name) != "" || strings.HasPrefix(name, "mcp__"):
+			return nil, nil, fmt.Errorf("the host's tool %s has a name of basis itself; give it another one", name)
+		case holds(set, name):
+			return nil, nil, fmt.Errorf("the host has two tools of the name %s; leave one out", name)
+		}
+		set = append(set, t)
+	}
 	var secrets []effects.Secret
 	for _, t := range files {
+		if holds(m.tools, t.Name) {
+			return nil, nil, &workspace.FileError{Path: t.File, Key: "tools." + t.Name, Err: errors.New("the name is taken by a tool of the program that runs basis; give the tool another one")}
+		}
 		set = append(set, declared.New(t, m.workspace, m.commandEnv()))
 		for _, v := range t.Env {
 			if v.Secret {
@@ -199,7 +216,12 @@ func (m *member) addDeclared(set []effects.Tool, files []workspace.Tool) ([]effe
 			}
 		}
 	}
-	return set, secrets
+	return set, secrets, nil
+}
+
+// holds reports whether a tool of that name is among tools.
+func holds(set []effects.Tool, name string) bool {
+	return slices.ContainsFunc(set, func(t effects.Tool) bool { return t.Spec().Name == name })
 }
 
 // commandEnv is the whole environment of what a task runs: the baseline, the

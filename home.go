@@ -62,8 +62,18 @@ type Options struct {
 	// Children says what subagents get that their callers haven't. Nil is nothing.
 	Children ChildPolicy
 
-	// Interceptors are hooks of the host's own, asked first and in this order.
+	// Interceptors are hooks of the host's own, asked first and in this order,
+	// about every call of every task.
 	Interceptors []effects.Hook
+
+	// Tools are the host's own, for every task. A name of basis itself, or one
+	// that a file declares too, fails the opening.
+	Tools []effects.Tool
+
+	// NoDiscovery reads no file of a workspace or of the user: no instructions,
+	// settings, skills, templates, memories, hooks or tools. What stands in these
+	// options, in a [Spec] and in a [Drive] counts all the same.
+	NoDiscovery bool
 
 	// MinFree is how many bytes a disk must have left for an attach; 0 is the
 	// journal's default, negative turns the check off.

@@ -60,7 +60,10 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 	if err != nil {
 		return effects.Workspace{}, err
 	}
-	memories := m.home.memoryDirs(s.Workspace)
+	var memories []string
+	if !m.home.o.NoDiscovery {
+		memories = m.home.memoryDirs(s.Workspace)
+	}
 	set, err := tools.New(tools.Options{
 		Root:           s.Workspace,
 		ReadRoots:      slices.Concat(m.home.blobs(m.ref).roots(), m.home.userRoots(f.skills), memories),
@@ -74,14 +77,17 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 	if err != nil {
 		return effects.Workspace{}, err
 	}
-	set, secrets := m.addDeclared(set, f.tools)
+	set, secrets, err := m.addTools(set, f.tools)
+	if err != nil {
+		return effects.Workspace{}, err
+	}
 	set = slices.DeleteFunc(set, func(t effects.Tool) bool { return !s.Options.Tools.Has(t.Spec().Name) })
 	hide := effects.Redactor(m.home.secrets())
 	system := systemText(blocks(f.context.Render(), hide.Replace(workspace.RenderMemories(f.memories))), s.Options)
 	if s.Options.Tools.Has("load_skill") {
 		system = blocks(system, hide.Replace(f.skills.Render()))
 	}
-	infos, digest := toolInfos(set)
+	infos, digest := toolInfos(set, m.tools)
 	everything := f.record()
 	m.show(f)
 	return effects.Workspace{
@@ -112,12 +118,15 @@ func blocks(texts ...string) string {
 }
 
 // toolInfos is what to record of the tools, and its digest.
-func toolInfos(set []effects.Tool) ([]reducer.ToolInfo, string) {
+func toolInfos(set, hosts []effects.Tool) ([]reducer.ToolInfo, string) {
 	var infos []reducer.ToolInfo
 	var all strings.Builder
 	for _, t := range set {
 		spec := t.Spec()
 		info := reducer.ToolInfo{Name: spec.Name, Description: spec.Description, Schema: compact(spec.Schema), From: spec.From}
+		if holds(hosts, spec.Name) {
+			info.From = reducer.FromHost
+		}
 		infos = append(infos, info)
 		fmt.Fprintf(&all, "%s\n%s\n%s\n", info.Name, info.Description, info.Schema)
 	}

@@ -21,7 +21,7 @@ func (e *TemplateError) Error() string { return "no template named `" + e.Name +
 // *[TemplateError] for an unknown name.
 func (h *Home) Expand(dir, prompt string) (string, error) {
 	name, args, ok := workspace.Invocation(prompt)
-	if !ok {
+	if !ok || h.o.NoDiscovery {
 		return prompt, nil
 	}
 	root, err := canonical(dir)

@@ -51,7 +51,8 @@ type tree struct {
 	home     *Home
 	approver effects.Approver
 	warn     func(string)
-	born     atomic.Int64 // subagents, ever
+	tools    []effects.Tool // the host's own
+	born     atomic.Int64   // subagents, ever
 	limit    reducer.Count
 	spent    atomic.Int64 // tokens in the task's open turn, by all of them
 }
@@ -74,7 +75,7 @@ type member struct {
 
 // plant makes a held task the root of its tree.
 func (h *Home) plant(a *attachment, d Drive) {
-	t := &tree{home: h, warn: d.warn, limit: a.run.state.Bounds.Tokens}
+	t := &tree{home: h, warn: d.warn, tools: slices.Concat(h.o.Tools, d.Tools), limit: a.run.state.Bounds.Tokens}
 	if d.Approver != nil {
 		t.approver = oneByOne{d.Approver, make(chan struct{}, 1)}
 	}
