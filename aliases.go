@@ -2,6 +2,7 @@ package basis
 
 import (
 	"github.com/basisagent/basis/effects"
+	"github.com/basisagent/basis/effects/workspace"
 	"github.com/basisagent/basis/journal"
 )
 
@@ -24,3 +25,10 @@ type (
 // ErrFailed says that a journal takes no more, because a write or a sync of it
 // failed. What was recorded before is kept.
 var ErrFailed = journal.ErrFailed
+
+// ComposeMemory is the content of a memory file: a note of that name and one-line
+// description, whose kind is user, feedback, project or reference. What could not be
+// read back is refused. [Home.MemoryDir] is where a workspace's files are.
+func ComposeMemory(name, description, kind, body string) ([]byte, error) {
+	return workspace.ComposeMemory(name, description, kind, body)
+}

@@ -59,20 +59,28 @@ func (h *Home) find(ctx context.Context, s reducer.State) (found, error) {
 		f.context.Documents[i].Text = hide.Replace(f.context.Documents[i].Text)
 	}
 	f.warned = f.context.Warnings
-	if err := h.texts(s.Workspace, &f); err != nil {
+	if err := h.texts(s.Workspace, &f, hide); err != nil {
 		return f, err
 	}
 	return f, h.declarations(s.Workspace, &f)
 }
 
-// texts looks for skills, templates and memories.
-func (h *Home) texts(root string, f *found) (err error) {
+// texts looks for skills, templates and memories. What is recorded of them holds
+// no secret.
+func (h *Home) texts(root string, f *found, hide *strings.Replacer) (err error) {
 	if f.skills, err = workspace.FindSkills(h.configDir(), root, h.userHome()); err != nil {
 		return err
 	}
 	f.warned = append(f.warned, f.skills.Warnings...)
 	if f.templates, err = workspace.FindTemplates(h.configDir(), root); err != nil {
 		return err
+	}
+	for i := range f.skills.Skills {
+		f.skills.Skills[i].Description = hide.Replace(f.skills.Skills[i].Description)
+	}
+	for i := range f.templates.Templates {
+		info := &f.templates.Templates[i].Info
+		info.Description, info.ArgumentHint = hide.Replace(info.Description), hide.Replace(info.ArgumentHint)
 	}
 	f.memories, err = workspace.FindMemories(h.memoryDirs(root)...)
 	return err
@@ -93,6 +101,16 @@ func (h *Home) userHome() string {
 		return home
 	}
 	return ""
+}
+
+// MemoryDir is where the memories of a workspace are kept, a file each. It is there
+// once the workspace has had a task.
+func (h *Home) MemoryDir(dir string) (string, error) {
+	path, err := directory(dir)
+	if err != nil {
+		return "", err
+	}
+	return h.memoryDirs(path)[0], nil
 }
 
 // memoryDirs are where memories are kept: the workspace's first, then the user's

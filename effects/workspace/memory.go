@@ -92,20 +92,25 @@ func readMemory(path string) (Memory, error) {
 	if err := decodeHeader(front, &h); err != nil {
 		return Memory{}, &FileError{Path: path, Err: err}
 	}
-	m := Memory{
-		Name: strings.TrimSpace(h.Name), Description: strings.TrimSpace(h.Description), Type: strings.TrimSpace(h.Type),
-		Path: path, Digest: Digest(string(front)),
+	h = memoryHeader{strings.TrimSpace(h.Name), strings.TrimSpace(h.Description), strings.TrimSpace(h.Type)}
+	if key, err := h.check(); err != nil {
+		return Memory{}, &FileError{Path: path, Key: key, Err: err}
 	}
-	if err := named(m.Name); err != nil {
-		return m, &FileError{Path: path, Key: "name", Err: err}
+	return Memory{Name: h.Name, Description: h.Description, Type: h.Type, Path: path, Digest: Digest(string(front))}, nil
+}
+
+// check judges a header; an error is about the member key.
+func (h memoryHeader) check() (key string, err error) {
+	if err := named(h.Name); err != nil {
+		return "name", err
 	}
-	if err := named(m.Description); err != nil {
-		return m, &FileError{Path: path, Key: "description", Err: errors.New("it is missing, blank, or more than one line")}
+	if named(h.Description) != nil {
+		return "description", errors.New("it is missing, blank, or more than one line")
 	}
-	if !slices.Contains(MemoryTypes(), m.Type) {
-		return m, &FileError{Path: path, Key: "type", Err: errors.New("it is none of " + strings.Join(MemoryTypes(), ", "))}
+	if !slices.Contains(MemoryTypes(), h.Type) {
+		return "type", errors.New("it is none of " + strings.Join(MemoryTypes(), ", "))
 	}
-	return m, nil
+	return "", nil
 }
 
 func readHeader(path string) ([]byte, error) {
@@ -149,11 +154,21 @@ func RenderMemories(all []Memory) string {
 			strings.Join(MemoryTypes(), ", ")+")."), "\n")
 }
 
-// ComposeMemory is a memory file that reads back as what it is made of (CORE-49).
+// ComposeMemory is a memory file that reads back as what it is made of (CORE-49),
+// without the space around name and description. What could not be read back is
+// refused: it would keep the workspace from being opened.
 func ComposeMemory(name, description, kind, body string) ([]byte, error) {
-	front, err := yaml.Marshal(memoryHeader{name, description, kind})
+	m := memoryHeader{strings.TrimSpace(name), strings.TrimSpace(description), kind}
+	key, err := m.check()
+	if err != nil {
+		return nil, fmt.Errorf("compose memory: %s: %w", key, err)
+	}
+	front, err := yaml.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("compose memory %s: %w", name, err)
+	}
+	if len(front) > maxHeader/2 {
+		return nil, fmt.Errorf("compose memory: its header is %d bytes long, the most is %d; shorten the description", len(front), maxHeader/2)
 	}
 	return []byte("---\n" + string(front) + "---\n" + body), nil
 }

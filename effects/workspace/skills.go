@@ -157,7 +157,9 @@ func (s Skills) Render() string {
 	return strings.Join(lines, "\n")
 }
 
-// LoadSkill is the text of a skill, without its header, as a model reads it (CORE-37).
+// LoadSkill is the text of a skill, without its header, as a model reads it
+// (CORE-37), and where the files are that it may speak of, if there are any. The
+// file is read anew: what is in force is what it says now.
 func LoadSkill(k reducer.SkillInfo) (string, error) {
 	data, found, err := ReadFile(k.Path)
 	if err == nil && !found {
@@ -171,5 +173,10 @@ func LoadSkill(k reducer.SkillInfo) (string, error) {
 		return "", &FileError{Path: k.Path, Err: err}
 	}
 	text := strings.ToValidUTF8(strings.ReplaceAll(string(body), "\r\n", "\n"), "\uFFFD")
-	return "<skill name=\"" + k.Name + "\">\n" + strings.TrimRight(text, "\n") + "\n</skill>", nil
+	text = "<skill name=\"" + k.Name + "\">\n" + strings.TrimRight(text, "\n") + "\n</skill>"
+	dir := filepath.Dir(k.Path)
+	if others, err := os.ReadDir(dir); err == nil && len(others) > 1 {
+		text += "\nFiles that it mentions are in " + dir + "."
+	}
+	return text, nil
 }

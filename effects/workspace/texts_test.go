@@ -374,6 +374,11 @@ func TestComposeMemory(t *testing.T) {
 			t.Errorf("%q reads back as %+v, %v", description, all, err)
 		}
 	}
+	for _, bad := range [][3]string{{"", "d", "user"}, {"n", " ", "user"}, {"n", "a\nb", "user"}, {"n", "d", "nope"}, {"a\tb", "d", "user"}, {"n", strings.Repeat("d", maxHeader), "user"}} {
+		if data, err := ComposeMemory(bad[0], bad[1], bad[2], "x"); err == nil {
+			t.Errorf("ComposeMemory(%.20q) = %.60q, want an error", bad, data)
+		}
+	}
 }
 
 // Whatever a file holds is understood or refused.
