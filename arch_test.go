@@ -45,7 +45,7 @@ var rooms = []struct {
 	{"provider/...", room{ours: []string{"reducer", "provider", "provider/..."}, never: []string{"os/exec"}, modules: []string{}}},
 	{"effects/...", room{ours: []string{"reducer", "provider", "effects", "effects/..."}, modules: []string{
 		"github.com/mark3labs/mcp-go", "github.com/xeipuuv/gojsonschema", "github.com/bmatcuk/doublestar/v4",
-		"golang.org/x/sys", "golang.org/x/text", "go.yaml.in/yaml/v3",
+		"golang.org/x/sys", "golang.org/x/text", "go.yaml.in/yaml/v3", "github.com/aymanbagabas/go-udiff",
 	}}},
 	{"projections", room{ours: []string{"reducer", "journal"}, never: []string{"net/http", "os/exec"}, modules: []string{}}},
 	{"replay", room{ours: []string{"reducer"}, never: []string{"net/http", "os/exec"}, modules: []string{}}},

@@ -18,6 +18,7 @@ require (
 )
 
 require (
+	github.com/aymanbagabas/go-udiff v0.4.2
 	github.com/xeipuuv/gojsonpointer v0.0.0-20180127040702-4e3ac2762d5f // indirect
 	github.com/xeipuuv/gojsonreference v0.0.0-20180127040603-bd5ef7bd5415 // indirect
 	golang.org/x/tools v0.52.0 // indirect

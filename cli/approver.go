@@ -36,7 +36,12 @@ func (p *approver) Review(ctx context.Context, a basis.Approval) (basis.Verdict,
 	if s := strings.TrimRight(subject(a), "\n"); s != "" {
 		lines = strings.Split(s, "\n")
 	}
-	for _, l := range excerpt(append(lines, change(a.Input)...)) {
+	if a.Diff != "" {
+		lines = append(lines, strings.Split(strings.TrimSuffix(a.Diff, "\n"), "\n")...)
+	} else {
+		lines = append(lines, change(a.Input)...)
+	}
+	for _, l := range excerpt(lines) {
 		p.con.say("  | " + printable(l))
 	}
 	p.con.say("  a and r hold in this run for every call of " + tool + "; with p or g " + reach(a))

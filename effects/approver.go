@@ -24,6 +24,7 @@ type Approval struct {
 	Class       reducer.Class   // what kind of change it could make
 	Input       json.RawMessage // as the call would run
 	Preview     json.RawMessage // what the tool shows of it; nil if it has nothing to add
+	Diff        string          // how a file would change, by line; "" if that is not known
 
 	// Pattern is what a rule would have to say that is for this very call and
 	// no other; "" where a rule can only be for the whole tool.

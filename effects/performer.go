@@ -237,6 +237,9 @@ func (p *Performer) ask(ctx context.Context, s reducer.State, f reducer.Ask, out
 		if v, ok := t.(Previewer); ok && len(a.Preview) == 0 {
 			a.Preview, _ = v.Preview(a.Input) // the review let it pass; without it the input is shown
 		}
+		if v, ok := t.(Differ); ok {
+			a.Diff = p.redact.Replace(v.Diff(a.Input))
+		}
 		a.Pattern = exactPattern(json.RawMessage(p.redact.Replace(string(a.Preview))))
 	}
 	v, err := p.o.Approver.Review(ctx, a)

@@ -93,6 +93,13 @@ type Previewer interface {
 	Preview(in json.RawMessage) (json.RawMessage, error)
 }
 
+// Differ is implemented by a tool that changes one file and can show how: as
+// lines that begin with a space, - or +, in hunks that begin with @@. It is ""
+// where that can't be shown, or nothing would change.
+type Differ interface {
+	Diff(in json.RawMessage) string
+}
+
 // Summarizer is implemented by a tool that has a better one-line description
 // of a call than its name, such as "read src/a.go".
 type Summarizer interface {

@@ -287,3 +287,39 @@ func TestCancelledSearch(t *testing.T) {
 		}
 	}
 }
+
+// TOOL-29: a change is shown by line, of the file as it is; where that can't be
+// told, nothing is shown.
+func TestDiff(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.txt": "one\r\ntwo\r\n", "bytes": "\xff\xfe", "big": strings.Repeat("x\n", maxDiff)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := New(Options{Root: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ tool, in, want string }{
+		{"write", `{"path":"a.txt","content":"one\nzwei\n"}`, "@@ -1,2 +1,2 @@\n one\r\n-two\r\n+zwei\r\n"},
+		{"write", `{"path":"a.txt","content":"one\r\ntwo\r\n"}`, ""},
+		{"write", `{"path":"new","content":"x"}`, "@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n"},
+		{"write", `{"path":"big","content":"x"}`, ""},
+		{"write", `{"path":"../out","content":"x"}`, ""},
+		{"write", `{"path":".","content":"x"}`, ""},
+		{"write", `{"path":7}`, ""},
+		{"edit", `{"path":"a.txt","edits":[{"old_string":"two","new_string":"2"}]}`, "@@ -1,2 +1,2 @@\n one\r\n-two\r\n+2\r\n"},
+		{"edit", `{"path":"a.txt","edits":[{"old_string":"nowhere","new_string":"2"}]}`, ""},
+		{"edit", `{"path":"gone","edits":[{"old_string":"two","new_string":"2"}]}`, ""},
+	} {
+		for _, k := range set {
+			if k.Spec().Name != tt.tool {
+				continue
+			}
+			if got := k.(effects.Differ).Diff(json.RawMessage(tt.in)); got != tt.want {
+				t.Errorf("%s %s: Diff = %q, want %q", tt.tool, tt.in, got, tt.want)
+			}
+		}
+	}
+}

@@ -18,6 +18,7 @@ type changer struct {
 	tool
 	fence   *fence.Fence
 	preview func(a args, p fence.Place) map[string]any
+	outcome func(a args, p fence.Place) (before, after string, err error)
 }
 
 // Preview says what a call would write. It refuses input that makes no sense
@@ -47,10 +48,27 @@ func newWrite(f *fence.Fence) effects.Tool {
 		line: func(a args) string { return a.text("path", "") },
 		run:  func(_ context.Context, c call) effects.Result { return runWrite(f, c) },
 	})
-	return changer{tool: t, fence: f, preview: func(a args, p fence.Place) map[string]any {
+	c := changer{tool: t, fence: f}
+	c.preview = func(a args, p fence.Place) map[string]any {
 		_, err := f.Stat(p)
 		return map[string]any{"bytes": len(a.text("content", "")), "new": isMissing(err)}
-	}}
+	}
+	c.outcome = func(a args, p fence.Place) (before, after string, err error) {
+		old, err := look(f, p)
+		if err != nil && !isMissing(err) {
+			return "", "", err
+		}
+		if err == nil {
+			text, _, err := f.ReadFile(p, maxDiff)
+			if err != nil {
+				return "", "", err
+			}
+			before = string(text)
+		}
+		after, _ = old.dress(a.text("content", ""))
+		return before, after, nil
+	}
+	return c
 }
 
 // runWrite writes the whole file. A file that it overwrites keeps its
@@ -93,9 +111,28 @@ func newEdit(f *fence.Fence) effects.Tool {
 		line:   func(a args) string { return a.text("path", "") },
 		run:    func(ctx context.Context, c call) effects.Result { return runEdit(ctx, f, c) },
 	})
-	return changer{tool: t, fence: f, preview: func(a args, _ fence.Place) map[string]any {
+	c := changer{tool: t, fence: f}
+	c.preview = func(a args, _ fence.Place) map[string]any {
 		return map[string]any{"edits": len(a.lists["edits"]), "replace_all": a.flags["replace_all"]}
-	}}
+	}
+	c.outcome = func(a args, p fence.Place) (before, after string, err error) {
+		text, _, err := f.ReadFile(p, maxDiff)
+		if err != nil {
+			return "", "", err
+		}
+		done, err := patch.Apply(text, editsOf(a), a.flags["replace_all"])
+		return string(text), string(done.Text), err
+	}
+	return c
+}
+
+// editsOf are the edits of a call.
+func editsOf(a args) []patch.Edit {
+	var edits []patch.Edit
+	for _, e := range a.lists["edits"] {
+		edits = append(edits, patch.Edit{Old: e.text("old_string", ""), New: e.text("new_string", "")})
+	}
+	return edits
 }
 
 // editMembers are the members of one edit.
@@ -164,11 +201,7 @@ func runEdit(ctx context.Context, f *fence.Fence, a call) effects.Result {
 	if before != "" && before != digestOf(text) {
 		return failed(stale(p))
 	}
-	var edits []patch.Edit
-	for _, e := range a.lists["edits"] {
-		edits = append(edits, patch.Edit{Old: e.text("old_string", ""), New: e.text("new_string", "")})
-	}
-	done, err := patch.Apply(text, edits, a.flags["replace_all"])
+	done, err := patch.Apply(text, editsOf(a.args), a.flags["replace_all"])
 	if err != nil {
 		r := failed(err)
 		r.Output = p.Shown + ": " + r.Output
