@@ -52,10 +52,12 @@ func ReadFile(path string) (data []byte, found bool, err error) {
 		return nil, false, &FileError{Path: path, Err: cause(err)}
 	}
 	defer func() { _ = f.Close() }() // only read
-	data, err = io.ReadAll(io.LimitReader(f, info.Size()))
-	if err != nil {
+	data = make([]byte, info.Size())
+	n, err := io.ReadFull(f, data)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) { // it may have become shorter
 		return nil, false, &FileError{Path: path, Err: cause(err)}
 	}
+	data = data[:n]
 	return bytes.TrimPrefix(data, []byte("\uFEFF")), true, nil
 }
 
