@@ -68,11 +68,12 @@ func (h *Home) find(ctx context.Context, s reducer.State) (found, error) {
 // texts looks for skills, templates and memories. What is recorded of them holds
 // no secret.
 func (h *Home) texts(root string, f *found, hide *strings.Replacer) (err error) {
-	if f.skills, err = workspace.FindSkills(h.configDir(), root, h.userHome()); err != nil {
+	dirs, _ := h.skillDirs(root)
+	if f.skills, err = workspace.FindSkills(dirs...); err != nil {
 		return err
 	}
 	f.warned = append(f.warned, f.skills.Warnings...)
-	if f.templates, err = workspace.FindTemplates(h.configDir(), root); err != nil {
+	if f.templates, err = workspace.FindTemplates(h.templateDirs(root)...); err != nil {
 		return err
 	}
 	for i := range f.skills.Skills {
@@ -86,41 +87,12 @@ func (h *Home) texts(root string, f *found, hide *strings.Replacer) (err error) 
 	return err
 }
 
-// userRoots are the roots of skills that the user has, and not the repository:
-// these may be read wherever they lead. What a repository has is read within the
-// workspace, or a link in it would open any directory.
-func (h *Home) userRoots(found workspace.Skills) []string {
-	return slices.DeleteFunc(slices.Clone(found.Roots), func(dir string) bool {
-		return !slices.Contains(workspace.UserSkillRoots(h.configDir(), h.userHome()), dir)
-	})
-}
-
 // userHome is the user's home directory; "" is nowhere.
 func (h *Home) userHome() string {
 	if home := h.o.Getenv("HOME"); filepath.IsAbs(home) {
 		return home
 	}
 	return ""
-}
-
-// MemoryDir is where the memories of a workspace are kept, a file each. It is there
-// once the workspace has had a task.
-func (h *Home) MemoryDir(dir string) (string, error) {
-	path, err := directory(dir)
-	if err != nil {
-		return "", err
-	}
-	return h.memoryDirs(path)[0], nil
-}
-
-// memoryDirs are where memories are kept: the workspace's first, then the user's
-// (CORE-44). They need not exist.
-func (h *Home) memoryDirs(root string) []string {
-	dirs := []string{filepath.Join(h.workspaceDir(WorkspaceKey(root)), memoryDir)}
-	if global := h.configDir(); global != "" {
-		dirs = append(dirs, filepath.Join(global, memoryDir))
-	}
-	return dirs
 }
 
 // record is everything that was found beside documents, as the journal has it.

@@ -75,6 +75,9 @@ type Options struct {
 	// options, in a [Spec] and in a [Drive] counts all the same.
 	NoDiscovery bool
 
+	// Places are where skills, templates and memories are looked for.
+	Places Places
+
 	// MinFree is how many bytes a disk must have left for an attach; 0 is the
 	// journal's default, negative turns the check off.
 	MinFree int64

@@ -62,11 +62,11 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 	}
 	var memories []string
 	if !m.home.o.NoDiscovery {
-		memories = m.home.memoryDirs(s.Workspace)
+		memories = m.home.openMemories(s.Workspace)
 	}
 	set, err := tools.New(tools.Options{
 		Root:           s.Workspace,
-		ReadRoots:      slices.Concat(m.home.blobs(m.ref).roots(), m.home.userRoots(f.skills), memories),
+		ReadRoots:      slices.Concat(m.home.blobs(m.ref).roots(), m.home.openSkills(s.Workspace, f.skills), memories),
 		WriteRoots:     memories,
 		Skills:         f.skills.Skills,
 		NoShell:        s.Options.NoShell,

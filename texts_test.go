@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/basisagent/basis/effects/workspace"
 	"github.com/basisagent/basis/provider/providertest"
 	"github.com/basisagent/basis/reducer"
 )
@@ -78,5 +79,76 @@ func TestMemoryDir(t *testing.T) {
 	}
 	if _, err := h.MemoryDir(filepath.Join(ws, "none")); err == nil {
 		t.Error("MemoryDir of no directory = nil, want an error")
+	}
+}
+
+// CORE-32, CORE-38, CORE-44: a host says where each place is, or that there is none; one that is
+// empty is the usual one and never the workspace itself.
+func TestPlaces(t *testing.T) {
+	env := map[string]string{"BASIS_CONFIG_DIR": "/cfg", "HOME": "/home"}
+	abs := filepath.IsAbs("/cfg")
+	for _, tt := range []struct {
+		places                    Places
+		env                       map[string]string
+		skills, templates, memory string
+	}{
+		{
+			Places{},
+			env, "/ws/.basis/skills /ws/.agents/skills /cfg/skills /home/.agents/skills",
+			"/ws/.basis/templates /cfg/templates", "KEY/memory /cfg/memory",
+		},
+		{Places{}, nil, "/ws/.basis/skills /ws/.agents/skills", "/ws/.basis/templates", "KEY/memory"},
+		{
+			Places{NoSharedSkills: true, UserSkills: Nowhere, Templates: Nowhere, Memories: Nowhere},
+			env,
+			"/ws/.basis/skills /home/.agents/skills", "/cfg/templates", "/cfg/memory",
+		},
+		{
+			Places{Skills: Nowhere, NoUserSharedSkills: true, UserTemplates: " - ", UserMemories: Nowhere},
+			env,
+			"/ws/.agents/skills /cfg/skills", "/ws/.basis/templates", "KEY/memory",
+		},
+		{
+			Places{Skills: "s", UserSkills: "/u/", Templates: "/t", UserTemplates: "x/y", Memories: "notes", UserMemories: "/m", NoSharedSkills: true, NoUserSharedSkills: true},
+			env,
+			"/ws/s /u", "/t /cfg/x/y", "/ws/notes /m",
+		},
+		{
+			Places{Skills: "  ", UserTemplates: "t"}, nil, "/ws/.basis/skills /ws/.agents/skills", "/ws/.basis/templates", "KEY/memory",
+		},
+	} {
+		h := newHome(t, tt.env)
+		h.o.Places = tt.places
+		line := func(dirs []string) string {
+			return filepath.ToSlash(strings.ReplaceAll(strings.Join(dirs, " "), h.workspaceDir(WorkspaceKey("/ws")), "KEY"))
+		}
+		skills, _ := h.skillDirs("/ws")
+		got := [3]string{line(skills), line(h.templateDirs("/ws")), line(h.memoryDirs("/ws"))}
+		if want := [3]string{tt.skills, tt.templates, tt.memory}; got != want && abs {
+			t.Errorf("%+v: %q, want %q", tt.places, got, want)
+		}
+	}
+}
+
+// CORE-32, CORE-48, TOOL-13: what a user or a host has chosen may be read wherever it is, what a repository
+// has only within the workspace.
+func TestOpenSkills(t *testing.T) {
+	ws, config, host := newWorkspace(t), t.TempDir(), t.TempDir()
+	own, user := filepath.Join(ws, ".basis", "skills"), filepath.Join(config, "skills")
+	all := workspace.Skills{Roots: []string{own, user, host}}
+	h := newHome(t, map[string]string{"BASIS_CONFIG_DIR": config})
+	if got := h.openSkills(ws, all); !slices.Equal(got, []string{user}) {
+		t.Errorf("openSkills = %q, want that of the user", got)
+	}
+	h.o.Places.Skills = host
+	if got := h.openSkills(ws, all); !slices.Equal(got, []string{user, host}) {
+		t.Errorf("openSkills = %q, want that of the user and that of the host", got)
+	}
+	user = filepath.Join(config, "memory")
+	for chosen, want := range map[string][]string{"": {h.memoryDir(ws), user}, host: {host, user}, "notes": {user}, Nowhere: {user}} {
+		h.o.Places.Memories = chosen
+		if got := h.openMemories(ws); !slices.Equal(got, want) {
+			t.Errorf("openMemories with %q = %q, want %q", chosen, got, want)
+		}
 	}
 }

@@ -18,16 +18,15 @@ type Skills struct {
 	Warnings []string
 }
 
-// FindSkills looks for SKILL.md files below, in this order, .basis/skills and
-// .agents/skills of the workspace at root, skills of the global directory, and
-// .agents/skills at home ("" is no such place). A root keeps a name from the
-// weaker ones. A skill whose header can't be read is passed over with a warning;
-// two of one name in one root are an error.
-func FindSkills(global, root, home string) (Skills, error) {
+// FindSkills looks for SKILL.md files below directories, the strongest first; those
+// that don't exist are empty. A root keeps a name from the weaker ones. A skill
+// whose header can't be read is passed over with a warning; two of one name in one
+// root are an error.
+func FindSkills(dirs ...string) (Skills, error) {
 	var s Skills
 	var used []os.FileInfo
 	taken := map[string]bool{}
-	for _, dir := range skillRoots(global, root, home) {
+	for _, dir := range dirs {
 		if sameDir(dir, &used) {
 			continue
 		}
@@ -37,23 +36,6 @@ func FindSkills(global, root, home string) (Skills, error) {
 		s.Roots = append(s.Roots, dir)
 	}
 	return s, nil
-}
-
-func skillRoots(global, root, home string) []string {
-	local := []string{filepath.Join(root, ".basis", "skills"), filepath.Join(root, ".agents", "skills")}
-	return append(local, UserSkillRoots(global, home)...)
-}
-
-// UserSkillRoots are the roots that belong to the user and to no repository.
-func UserSkillRoots(global, home string) []string {
-	var all []string
-	if global != "" {
-		all = append(all, filepath.Join(global, "skills"))
-	}
-	if home != "" {
-		all = append(all, filepath.Join(home, ".agents", "skills"))
-	}
-	return all
 }
 
 // look takes the skills of one root. A file that was taken already, by another

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,14 +25,10 @@ type Templates struct {
 	Roots     []string
 }
 
-// FindTemplates looks for *.md files below .basis/templates of the workspace at root
-// and templates of the global directory ("" is no such place). The workspace's
-// count before global ones of the same name. An error names the file.
-func FindTemplates(global, root string) (Templates, error) {
-	dirs := []string{filepath.Join(root, ".basis", "templates")}
-	if global != "" {
-		dirs = append(dirs, filepath.Join(global, "templates"))
-	}
+// FindTemplates looks for *.md files below directories, the strongest first; those
+// that don't exist are empty. A root keeps a name from the weaker ones. An error
+// names the file.
+func FindTemplates(dirs ...string) (Templates, error) {
 	var t Templates
 	var used []os.FileInfo
 	for _, dir := range dirs {

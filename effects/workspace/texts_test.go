@@ -41,6 +41,27 @@ func skillTree(t *testing.T, root string, skills map[string]string) {
 	}
 }
 
+// findSkills looks where skills usually are; "" is no such place.
+func findSkills(global, root, home string) (Skills, error) {
+	dirs := []string{filepath.Join(root, ".basis", "skills"), filepath.Join(root, ".agents", "skills")}
+	if global != "" {
+		dirs = append(dirs, filepath.Join(global, "skills"))
+	}
+	if home != "" {
+		dirs = append(dirs, filepath.Join(home, ".agents", "skills"))
+	}
+	return FindSkills(dirs...)
+}
+
+// findTemplates likewise.
+func findTemplates(global, root string) (Templates, error) {
+	dirs := []string{filepath.Join(root, ".basis", "templates")}
+	if global != "" {
+		dirs = append(dirs, filepath.Join(global, "templates"))
+	}
+	return FindTemplates(dirs...)
+}
+
 func listed(s Skills) string {
 	var all []string
 	for _, k := range s.Skills {
@@ -65,7 +86,7 @@ func TestFindSkills(t *testing.T) {
 	skillTree(t, filepath.Join(global, "skills"), map[string]string{"d": "weaker", "e": "---\n---\n"})
 	skillTree(t, filepath.Join(home, ".agents", "skills"), map[string]string{"f": "---\ndisable-model-invocation: true\ndescription: f\n---\n"})
 	write(t, filepath.Join(root, ".basis", "skills", "x", "skill.md"), "another name")
-	s, err := FindSkills(global, root, home)
+	s, err := findSkills(global, root, home)
 	if want := "er=; b=folded text; named= (hidden); d=d; e=; f=f (hidden)"; err != nil || listed(s) != want {
 		t.Errorf("FindSkills = %q, %v, want %q", listed(s), err, want)
 	}
@@ -76,12 +97,12 @@ func TestFindSkills(t *testing.T) {
 		t.Errorf("Render = %q", text)
 	}
 	// The home is the workspace: its root counts once, at its stronger place.
-	s, err = FindSkills("", home, home)
+	s, err = findSkills("", home, home)
 	if err != nil || len(s.Roots) != 1 || (Skills{}).Render() != "" || s.Render() != "" {
 		t.Errorf("FindSkills of a home = %+v, %v", s, err)
 	}
 	skillTree(t, filepath.Join(global, "skills"), map[string]string{"twice": "---\nname: e\n---\n"})
-	if _, err := FindSkills(global, root, home); err == nil || !strings.Contains(err.Error(), filepath.Join("twice", "SKILL.md")+": name: the skill e is also in ") {
+	if _, err := findSkills(global, root, home); err == nil || !strings.Contains(err.Error(), filepath.Join("twice", "SKILL.md")+": name: the skill e is also in ") {
 		t.Errorf("one name twice in a root: %v", err)
 	}
 }
@@ -94,7 +115,7 @@ func TestFR065BrokenSkills(t *testing.T) {
 		"good": "---\ndescription: fine\n---\n", "colon": "---\nname: colon\ndescription: Use it: now\n---\n", "open": "---\nname: open\n",
 		"yaml": "---\ndescription: \"[\n---\n", "list": "---\n- a\n---\n", "type": "---\nname: [s3cret]\n---\n", "escape": "---\nname: \"a\\e[2J\"\n---\n",
 	})
-	s, err := FindSkills("", root, "")
+	s, err := findSkills("", root, "")
 	if want := "colon=Use it: now; good=fine"; err != nil || listed(s) != want {
 		t.Errorf("FindSkills = %q, %v, want %q", listed(s), err, want)
 	}
@@ -126,7 +147,7 @@ func TestFR065BareValues(t *testing.T) {
 	} {
 		root := tempDir(t)
 		write(t, filepath.Join(root, ".basis", "templates", "t.md"), "---\n"+tt.head+"\n---\n\n\n  the text\n\n")
-		all, err := FindTemplates("", root)
+		all, err := findTemplates("", root)
 		if err != nil {
 			t.Errorf("%q: %v", tt.head, err)
 			continue
@@ -144,7 +165,7 @@ func TestFR065BareValues(t *testing.T) {
 func TestLongDescription(t *testing.T) {
 	root := tempDir(t)
 	skillTree(t, filepath.Join(root, ".basis", "skills"), map[string]string{"s": "---\ndescription: " + strings.Repeat("é", 2000) + "\n---\n"})
-	s, err := FindSkills("", root, "")
+	s, err := findSkills("", root, "")
 	if want := strings.Repeat("é", 1023) + "…"; err != nil || s.Skills[0].Description != want || !strings.Contains(s.Render(), "\n- s: "+want) {
 		t.Errorf("FindSkills = %+v, %v, want 1,024 characters", s, err)
 	}
@@ -155,14 +176,14 @@ func TestFR066MarksAndLineEnds(t *testing.T) {
 	root := tempDir(t)
 	skillTree(t, filepath.Join(root, ".basis", "skills"), map[string]string{"s": "\uFEFF---\r\nname: s\r\ndescription: d\r\n---\r\none\r\ntwo\r\n"})
 	write(t, filepath.Join(root, ".basis", "templates", "t.md"), "\uFEFF---\r\ndescription: d\r\n---\r\nFix $1\r\nnow\r\n")
-	s, err := FindSkills("", root, "")
+	s, err := findSkills("", root, "")
 	if err != nil || listed(s) != "s=d" {
 		t.Fatalf("FindSkills = %+v, %v", s, err)
 	}
 	if text, err := LoadSkill(s.Skills[0]); err != nil || text != "<skill name=\"s\">\none\ntwo\n</skill>" {
 		t.Errorf("LoadSkill = %q, %v", text, err)
 	}
-	all, err := FindTemplates("", root)
+	all, err := findTemplates("", root)
 	if err != nil || len(all.Templates) != 1 || all.Templates[0].Render("x") != "Fix x\nnow" {
 		t.Errorf("FindTemplates = %+v, %v", all, err)
 	}
@@ -192,7 +213,7 @@ func TestFR067Links(t *testing.T) {
 		link(t, l[0], l[1])
 	}
 	skillTree(t, skills, map[string]string{"c/node_modules/x": "x", "c/.git/x": "x"})
-	s, err := FindSkills("", root, "")
+	s, err := findSkills("", root, "")
 	if want := "a=; b=; ext="; err != nil || listed(s) != want || len(s.Warnings) != 0 {
 		t.Errorf("FindSkills = %q, %v, want %q", listed(s), err, want)
 	}
@@ -229,10 +250,10 @@ func TestUnreadableDirectory(t *testing.T) {
 			t.Skip("this user may read everything")
 		}
 	}
-	if s, err := FindSkills("", dir, ""); err != nil || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "closed: it cannot be read") {
+	if s, err := findSkills("", dir, ""); err != nil || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "closed: it cannot be read") {
 		t.Errorf("FindSkills = %q, %v, want one warning", s.Warnings, err)
 	}
-	if _, err := FindTemplates("", dir); err == nil || !strings.Contains(err.Error(), "closed: it cannot be read") {
+	if _, err := findTemplates("", dir); err == nil || !strings.Contains(err.Error(), "closed: it cannot be read") {
 		t.Errorf("FindTemplates: %v", err)
 	}
 }
@@ -241,7 +262,7 @@ func TestUnreadableDirectory(t *testing.T) {
 func TestLoadSkillGone(t *testing.T) {
 	root := tempDir(t)
 	skillTree(t, filepath.Join(root, ".basis", "skills"), map[string]string{"s": "x"})
-	s, err := FindSkills("", root, "")
+	s, err := findSkills("", root, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +285,7 @@ func TestFindTemplates(t *testing.T) {
 	write(t, filepath.Join(here, "notes.txt"), "no")
 	write(t, filepath.Join(global, "templates", "plain.md"), "weaker")
 	write(t, filepath.Join(global, "templates", "git", "other.md"), "---\ndescription: o\nargument-hint: '[a]'\n---\n")
-	all, err := FindTemplates(global, root)
+	all, err := findTemplates(global, root)
 	var got []string
 	for _, k := range all.Templates {
 		got = append(got, k.Info.Name+"="+k.Info.Description+"/"+k.Info.ArgumentHint)
@@ -278,14 +299,14 @@ func TestFindTemplates(t *testing.T) {
 		"---\ndescription: [s3cret]\n---\n": "line 2: a value of the wrong type",
 	} {
 		write(t, filepath.Join(here, "broken.md"), text)
-		if _, err := FindTemplates(global, root); err == nil || !strings.HasPrefix(err.Error(), filepath.Join(here, "broken.md")+": ") ||
+		if _, err := findTemplates(global, root); err == nil || !strings.HasPrefix(err.Error(), filepath.Join(here, "broken.md")+": ") ||
 			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%q: error %v, want one with %q", text, err, want)
 		}
 	}
 	write(t, filepath.Join(here, "broken.md"), "fine")
 	link(t, "broken.md", filepath.Join(here, "git:commit.md"))
-	if _, err := FindTemplates("", root); err == nil || !strings.Contains(err.Error(), "the template git:commit is also in ") {
+	if _, err := findTemplates("", root); err == nil || !strings.Contains(err.Error(), "the template git:commit is also in ") {
 		t.Errorf("one name twice: %v", err)
 	}
 }
@@ -390,10 +411,10 @@ func FuzzTexts(f *testing.F) {
 		write(t, filepath.Join(dir, ".basis", "skills", "s", "SKILL.md"), text)
 		write(t, filepath.Join(dir, ".basis", "templates", "t.md"), text)
 		write(t, filepath.Join(dir, "m", "m.md"), text)
-		if _, err := FindSkills("", dir, ""); err != nil {
+		if _, err := findSkills("", dir, ""); err != nil {
 			t.Errorf("FindSkills: %v", err)
 		}
-		if all, err := FindTemplates("", dir); err == nil {
+		if all, err := findTemplates("", dir); err == nil {
 			all.Templates[0].Render(args)
 		}
 		_, _ = FindMemories(filepath.Join(dir, "m"))
@@ -429,8 +450,8 @@ func BenchmarkOpenLargeWorkspace(b *testing.B) {
 	}
 	b.Run("open", func(b *testing.B) {
 		for b.Loop() {
-			s, err1 := FindSkills("", dir, "")
-			t, err2 := FindTemplates("", dir)
+			s, err1 := findSkills("", dir, "")
+			t, err2 := findTemplates("", dir)
 			m, err3 := FindMemories(filepath.Join(dir, "memory"))
 			if err1 != nil || err2 != nil || err3 != nil || len(s.Skills)+len(t.Templates)+len(m) != 1700 {
 				b.Fatal(err1, err2, err3)
