@@ -27,6 +27,10 @@ const (
 	// DefaultDeadline is how long a task may take where nothing is said.
 	DefaultDeadline = 30 * time.Minute
 
+	// MaxTaskDepth is how many tasks deep a task may be that another one's
+	// command asked for (FR-071).
+	MaxTaskDepth = 8
+
 	// NoDeadline asks for a task without one.
 	NoDeadline = time.Duration(-1)
 )
@@ -40,7 +44,7 @@ type Spec struct {
 	Bounds    reducer.Bounds
 	Deadline  time.Duration // 0 is DefaultDeadline
 	Parent    Ref           // the task that asks for it, if one does
-	Detached  bool          // it belongs to nobody
+	Detached  bool          // it belongs to nobody, though a task asks for it
 	Continue  bool          // go on with the conversation last worked in here
 }
 
@@ -103,6 +107,10 @@ func (h *Home) mint(spec Spec) (minted, error) {
 	if err := h.adopt(spec, WorkspaceKey(path)); err != nil {
 		return minted{}, err
 	}
+	depth, err := h.depthBelow(spec.Parent)
+	if err != nil {
+		return minted{}, err
+	}
 	key, err := h.ensureWorkspace(path)
 	if err != nil {
 		return minted{}, err
@@ -110,8 +118,8 @@ func (h *Home) mint(spec Spec) (minted, error) {
 	m := minted{ref: Ref{Key: key, ID: h.o.NewID()}}
 	m.created = reducer.AgentCreated{
 		Kind: reducer.KindTask, ID: m.ref.ID, Conversation: m.ref.ID, Workspace: path,
-		Detached: spec.Detached,
-		Options:  spec.Options, Bounds: spec.Bounds, DeadlineMS: deadline,
+		Detached: spec.Detached, Depth: depth,
+		Options: spec.Options, Bounds: spec.Bounds, DeadlineMS: deadline,
 	}
 	if err := h.converse(&m, spec); err != nil {
 		return minted{}, err
@@ -205,6 +213,23 @@ func (h *Home) adopt(spec Spec, key string) error {
 		return &OptionError{"parent", fmt.Sprintf("task %s is no longer running", spec.Parent)}
 	}
 	return &OptionError{"parent", "tasks of tasks are not part of this version; spawn it detached"}
+}
+
+// depthBelow is how deep a task is that a command of another one asks for, be it
+// detached: tasks that start tasks must end somewhere. A task that can't be read
+// here, because it stands in another data root, counts as the first.
+func (h *Home) depthBelow(parent Ref) (int, error) {
+	if parent.IsZero() {
+		return 0, nil
+	}
+	s, err := h.State(parent)
+	if err != nil {
+		s = reducer.State{}
+	}
+	if s.Depth >= MaxTaskDepth {
+		return 0, &OptionError{"depth", fmt.Sprintf("is over: this task is %d tasks deep, which is the most; do the work in it", s.Depth)}
+	}
+	return s.Depth + 1, nil
 }
 
 // create writes the first commit of an agent and makes its directory visible

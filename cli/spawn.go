@@ -246,9 +246,7 @@ func (a *app) spec(c *cli.Command, r route) (basis.Spec, error) {
 	if s.Workspace, err = a.workspace(c); err != nil {
 		return s, err
 	}
-	if caller, inTask := a.caller(); inTask && !s.Detached {
-		s.Parent = caller
-	}
+	s.Parent, _ = a.caller()
 	return s, a.askable(s.Options.Approve, r)
 }
 
