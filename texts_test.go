@@ -20,20 +20,13 @@ func TestTextsInOrder(t *testing.T) {
 	const secret = "sk-canary-0123456789"
 	ws, config := newWorkspace(t), t.TempDir()
 	write(t, filepath.Join(ws, "AGENTS.md"), "DOCUMENT")
-	below := func(dir, name, text string) {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		write(t, path, text)
-	}
-	below(ws, ".basis/skills/release/SKILL.md", "---\ndescription: SKILL "+secret+"\n---\nBODY\n")
-	below(ws, ".basis/templates/fix.md", "---\ndescription: TEMPLATE "+secret+"\n---\nFix it\n")
+	put(t, ws, ".basis/skills/release/SKILL.md", "---\ndescription: SKILL "+secret+"\n---\nBODY\n")
+	put(t, ws, ".basis/templates/fix.md", "---\ndescription: TEMPLATE "+secret+"\n---\nFix it\n")
 	note, err := ComposeMemory("flags", "MEMORY: "+secret, "project", "BODY\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	below(config, "memory/flags.md", string(note))
+	put(t, config, "memory/flags.md", string(note))
 	own, none := "OWN", ""
 	for _, tt := range []struct {
 		o    reducer.Options
@@ -150,5 +143,43 @@ func TestOpenSkills(t *testing.T) {
 		if got := h.openMemories(ws); !slices.Equal(got, want) {
 			t.Errorf("openMemories with %q = %q, want %q", chosen, got, want)
 		}
+	}
+}
+
+// FR-066: a byte-order mark or CRLF hid a header, or what followed it; both are taken in every text
+// file, and neither reaches the model.
+func TestFR066MarksAndLineEnds(t *testing.T) {
+	ws, config := newWorkspace(t), t.TempDir()
+	as := func(lines ...string) string { return "\uFEFF" + strings.Join(lines, "\r\n") + "\r\n" }
+	for name, text := range map[string]string{
+		"AGENTS.md":                as("Document one", "two"),
+		".basis/skills/s/SKILL.md": as("---", "name: s", "description: Skill one", "---", "Body one", "two"),
+		".basis/templates/t.md":    as("---", "description: d", "---", "Template $1", "two"),
+		".basis/config.json":       as("{", `"schema":1,"effort":"low"}`),
+		".basis/hooks.json":        as("{", `"schema":1,"hooks":[{"name":"h","command":["true"],"tools":["none"]}]}`),
+		".basis/tools.json":        as("{", `"schema":1,"tools":{"declared":{"description":"Tool one","input_schema":{},"command":["true"]}}}`),
+	} {
+		put(t, ws, name, text)
+	}
+	put(t, config, "memory/m.md", as("---", "name: m", "description: Memory one", "type: user", "---", "x"))
+	s := providertest.Script(t, providertest.CallTool("load_skill", `{"name":"s"}`), providertest.Text("done"))
+	h := newHome(t, map[string]string{"BASIS_CONFIG_DIR": config})
+	spec := asking(s, ws, "")
+	var err error
+	if spec.Prompt, err = h.Expand(ws, "/t one"); err != nil || spec.Prompt != "Template one\ntwo" {
+		t.Errorf("Expand = %q, %v", spec.Prompt, err)
+	}
+	l := tell(t, h, spec)
+	body := string(s.Requests()[1].Body)
+	for _, want := range []string{`Document one\ntwo`, "- s: Skill one", `Body one\ntwo\n</skill>`, `Template one\ntwo`, `"reasoning_effort":"low"`, "Tool one", "- m — Memory one"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the request holds no %s", want)
+		}
+	}
+	if strings.Contains(body, "\uFEFF") || strings.Contains(body, `\ufeff`) || strings.Contains(body, `\r`) {
+		t.Errorf("the request holds a mark or a carriage return: %s", body)
+	}
+	if hooks := l.out.State.Setup.Hooks; len(hooks) != 1 || hooks[0].Name != "h" {
+		t.Errorf("hooks %+v, want the one of the file", hooks)
 	}
 }
