@@ -200,10 +200,8 @@ func (m *member) addTools(set []effects.Tool, files []workspace.Tool) ([]effects
 			return nil, nil, &workspace.FileError{Path: t.File, Key: "tools." + t.Name, Err: errors.New("the name is taken by a tool of the program that runs basis; give the tool another one")}
 		}
 		set = append(set, declared.New(t, m.workspace, m.commandEnv()))
-		for _, v := range t.Env {
-			if v.Secret {
-				secrets = append(secrets, effects.Secret{Name: v.Name, Value: v.Value})
-			}
+		for _, v := range t.Hidden() {
+			secrets = append(secrets, effects.Secret{Name: v.Name, Value: v.Value})
 		}
 	}
 	return set, secrets, nil

@@ -108,10 +108,17 @@ func NewPerformer(o Options) *Performer {
 	return &Performer{o: o, hiding: hiding, redact: hiding(nil)}
 }
 
-// Redactor puts the names of secrets in the place of their values. A value that
-// begins with another one is looked for first, so that nothing of it is left.
+// Redactor puts the names of secrets in the place of their values, also where
+// these stand in JSON or one line at a time. A value that begins with another one
+// is looked for first, so that nothing of it is left.
 func Redactor(secrets []Secret) *strings.Replacer {
-	longest := slices.SortedStableFunc(slices.Values(secrets), func(a, b Secret) int { return len(b.Value) - len(a.Value) })
+	var all []Secret
+	for _, s := range secrets {
+		for _, v := range spellings(s.Value) {
+			all = append(all, Secret{Name: s.Name, Value: v})
+		}
+	}
+	longest := slices.SortedStableFunc(slices.Values(all), func(a, b Secret) int { return len(b.Value) - len(a.Value) })
 	var pairs []string
 	for _, s := range longest {
 		if len(s.Value) >= minSecret {
@@ -120,6 +127,35 @@ func Redactor(secrets []Secret) *strings.Replacer {
 	}
 	return strings.NewReplacer(pairs...)
 }
+
+// spellings are the forms in which a value can turn up: as it is, as a string of
+// JSON has it, and a line of it, because progress comes by lines. A line that is
+// only the frame of a key is no secret.
+func spellings(value string) []string {
+	all := []string{value}
+	if lines := strings.Split(value, "\n"); len(lines) > 1 {
+		for _, l := range lines {
+			if l = strings.TrimSpace(l); len(l) >= minLine && !strings.HasPrefix(l, "-----") {
+				all = append(all, l)
+			}
+		}
+	}
+	for _, v := range slices.Clone(all) {
+		for _, html := range []bool{true, false} {
+			var b strings.Builder
+			e := json.NewEncoder(&b)
+			e.SetEscapeHTML(html)
+			if e.Encode(v) == nil { // a string always encodes
+				all = append(all, strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(b.String()), "\""), "\""))
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// minLine is the shortest line of a longer secret that is hidden by itself.
+const minLine = 16
 
 // minSecret is the shortest value that is hidden: anything shorter would make
 // nonsense of ordinary text.

@@ -98,3 +98,25 @@ func TestRedactorTakesTheLongest(t *testing.T) {
 		t.Errorf("Replace = %q, want %q", got, want)
 	}
 }
+
+// JRN-88: a secret is known in every form in which it is written down: in JSON,
+// and a line at a time, as progress comes.
+func TestRedactorKnowsEverySpelling(t *testing.T) {
+	hide := Redactor([]Secret{
+		{Name: "P", Value: `pa"ss&<word>`},
+		{Name: "K", Value: "-----BEGIN KEY-----\nhush-hush-hush-hush-1\r\nhush-hush-hush-hush-2\nab\n-----END KEY-----\n"},
+	})
+	for _, tt := range []struct{ text, want string }{
+		{`x pa"ss&<word> y`, `x [redacted:P] y`},
+		{`{"a":"pa\"ss&<word>"}`, `{"a":"[redacted:P]"}`},
+		{`{"a":"pa\"ss\u0026\u003cword\u003e"}`, `{"a":"[redacted:P]"}`},
+		{"stdout: hush-hush-hush-hush-1", "stdout: [redacted:K]"},
+		{"stdout: hush-hush-hush-hush-2", "stdout: [redacted:K]"},
+		{"-----BEGIN KEY-----", "-----BEGIN KEY-----"},
+		{"ab", "ab"},
+	} {
+		if got := hide.Replace(tt.text); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.text, got, tt.want)
+		}
+	}
+}

@@ -94,7 +94,7 @@ func (c *Config) read(p place, data []byte, lookup func(string) (string, bool)) 
 		if raw == nil {
 			continue
 		}
-		text, err := Expand(*raw, lookup)
+		text, err := expandSetting(*raw, lookup)
 		if err == nil {
 			text, err = s.judge(text)
 		}
@@ -134,6 +134,22 @@ func (f configFile) globalOnly(path string) error {
 		return &FileError{Path: path, Key: "pass_env", Err: why}
 	}
 	return nil
+}
+
+// expandSetting puts variables in the place of their names, but no credential:
+// what a setting comes to is recorded, shown and sent.
+func expandSetting(raw string, lookup func(string) (string, bool)) (string, error) {
+	credential := ""
+	text, err := Expand(raw, func(name string) (string, bool) {
+		if secretName(name) {
+			credential = name
+		}
+		return lookup(name)
+	})
+	if credential != "" {
+		return "", fmt.Errorf("the variable %s has the name of a credential, and a setting is recorded and shown; use another variable", credential)
+	}
+	return text, err
 }
 
 func notBlank(s string) (string, error) {

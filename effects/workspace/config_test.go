@@ -51,6 +51,8 @@ func TestBrokenConfig(t *testing.T) {
 		{"conf", `{"schema":1,"pass_env":["A=` + canary + `"]}`, "pass_env: it is not a list"},
 		{"conf", `{"schema":1,"model":"  "}`, "model: it is blank"},
 		{"conf", `{"schema":1,"model":"${NOPE}"}`, "model: the variable NOPE is not set"},
+		{"repo/.basis", `{"schema":1,"model":"${VENDOR_API_KEY}"}`, "model: the variable VENDOR_API_KEY has the name of a credential"},
+		{"conf", `{"schema":1,"base_url":"http://h/${VENDOR_API_KEY:-x}/"}`, "base_url: the variable VENDOR_API_KEY has"},
 		{"conf", `{"schema":1,"model":7}`, "wrong type for model"},
 		{"conf", `{"schema":1,"effort":"` + canary + `"}`, "effort: it is none of low, medium, high, xhigh, max"},
 		{"conf", `{"schema":1,"provider":"` + canary + `"}`, "provider: there is no such provider; there are: anthropic"},

@@ -39,6 +39,7 @@ type Tool struct {
 	Command     []string
 	Dir         string // absolute
 	Env         []Variable
+	Secrets     []Variable // what placeholders of credentials stood for, wherever they stand
 	Timeout     time.Duration
 	External    bool // it reaches beyond this machine
 	Level       Level
@@ -141,7 +142,14 @@ func (e toolEntry) tool(root, name string, lookup func(string) (string, bool)) (
 }
 
 // expand puts variables in the place of their names.
-func (e toolEntry) expand(t *Tool, root string, lookup func(string) (string, bool)) (key string, err error) {
+func (e toolEntry) expand(t *Tool, root string, find func(string) (string, bool)) (key string, err error) {
+	lookup := func(name string) (string, bool) {
+		value, set := find(name)
+		if secretName(name) {
+			t.Secrets = append(t.Secrets, Variable{name, value, true})
+		}
+		return value, set
+	}
 	for i, word := range e.Command {
 		expanded, err := Expand(word, lookup)
 		if err != nil {
@@ -170,6 +178,12 @@ func (e toolEntry) expand(t *Tool, root string, lookup func(string) (string, boo
 		t.Env = append(t.Env, Variable{name, value, secretName(name) || strings.Contains(raw, "${") && secretName(raw)})
 	}
 	return "", nil
+}
+
+// Hidden are the values that must not show up anywhere.
+func (t Tool) Hidden() []Variable {
+	named := slices.DeleteFunc(slices.Clone(t.Env), func(v Variable) bool { return !v.Secret })
+	return append(named, t.Secrets...)
 }
 
 // secretName reports whether a name is one that credentials have.

@@ -38,12 +38,17 @@ type Tool struct {
 	tool    workspace.Tool
 	command []string
 	env     []string
+	hide    *strings.Replacer // a secret that is cut could not be told any more
 }
 
 // New is a tool of a workspace at root. Env is the environment that its own
 // variables are added to.
 func New(t workspace.Tool, root string, env []string) *Tool {
-	d := &Tool{tool: t, env: append([]string{}, env...)}
+	var secrets []effects.Secret
+	for _, v := range t.Hidden() {
+		secrets = append(secrets, effects.Secret{Name: v.Name, Value: v.Value})
+	}
+	d := &Tool{tool: t, env: append([]string{}, env...), hide: effects.Redactor(secrets)}
 	d.command = append([]string{workspace.Program(root, t.Command[0])}, t.Command[1:]...)
 	for _, v := range t.Env {
 		d.env = append(d.env, v.Name+"="+v.Value)
@@ -108,7 +113,7 @@ func (t *Tool) Call(ctx context.Context, in effects.Invocation) (effects.Result,
 	case r.Ending == proc.Cancelled:
 		return t.failed(CodeCancelled, "was cancelled and stopped"), nil
 	case r.Status != 0:
-		return t.failed(CodeStatus, fmt.Sprintf("exited %d: %s", r.Status, said(r))), nil
+		return t.failed(CodeStatus, fmt.Sprintf("exited %d: %s", r.Status, t.said(r))), nil
 	}
 	out := effects.Piece{Text: strings.TrimRight(r.Stdout.Text, "\r\n")}
 	if r.Stdout.Cut {
@@ -141,11 +146,11 @@ func (t *Tool) why(err error) string {
 }
 
 // said is what a failed program had to say, cut.
-func said(r proc.Result) string {
-	if s := strings.TrimSpace(r.Stderr.Text); s != "" {
+func (t *Tool) said(r proc.Result) string {
+	if s := strings.TrimSpace(t.hide.Replace(r.Stderr.Text)); s != "" {
 		return end(s, maxStderr)
 	}
-	return cmp.Or(end(strings.TrimSpace(r.Stdout.Text), maxStdout), "it printed nothing")
+	return cmp.Or(end(strings.TrimSpace(t.hide.Replace(r.Stdout.Text)), maxStdout), "it printed nothing")
 }
 
 // end keeps the end of a text, where programs say what went wrong.
