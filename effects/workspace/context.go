@@ -91,6 +91,10 @@ func (c *Context) use(path, scope string, seen map[string]bool) {
 			return
 		}
 		seen[real] = true
+		if scope != "global" && !holds(filepath.Dir(path), real) && !strings.EqualFold(filepath.Ext(real), ".md") {
+			c.Warnings = append(c.Warnings, "context document "+path+": it is a link to a file of another kind elsewhere and was skipped")
+			return
+		}
 		text, warning, err = read(real)
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/basisagent/basis/reducer"
@@ -30,7 +31,11 @@ func FindSkills(dirs ...string) (Skills, error) {
 		if sameDir(dir, &used) {
 			continue
 		}
-		if err := s.look(dir, taken); err != nil {
+		within := root
+		if slices.Contains(UserSkillRoots(global, home), dir) {
+			within = "" // the user's own links
+		}
+		if err := s.look(dir, within, taken); err != nil {
 			return Skills{}, err
 		}
 		s.Roots = append(s.Roots, dir)
@@ -40,13 +45,13 @@ func FindSkills(dirs ...string) (Skills, error) {
 
 // look takes the skills of one root. A file that was taken already, by another
 // way or in a stronger root, is the same skill.
-func (s *Skills) look(dir string, taken map[string]bool) error {
+func (s *Skills) look(dir, within string, taken map[string]bool) error {
 	stronger := map[string]bool{}
 	for _, k := range s.Skills {
 		stronger[k.Name] = true
 	}
 	here := map[string]string{}
-	hits, faults := files(dir, maxNames, func(name string) bool { return name == "SKILL.md" })
+	hits, faults := files(dir, within, maxNames, func(name string) bool { return name == "SKILL.md" })
 	for _, h := range hits {
 		if taken[h.real] {
 			continue

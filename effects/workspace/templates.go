@@ -31,11 +31,15 @@ type Templates struct {
 func FindTemplates(dirs ...string) (Templates, error) {
 	var t Templates
 	var used []os.FileInfo
-	for _, dir := range dirs {
+	for i, dir := range dirs {
 		if sameDir(dir, &used) {
 			continue
 		}
-		if err := t.look(dir); err != nil {
+		within := root
+		if i > 0 {
+			within = "" // the user's own links
+		}
+		if err := t.look(dir, within); err != nil {
 			return Templates{}, err
 		}
 		t.Roots = append(t.Roots, dir)
@@ -45,9 +49,9 @@ func FindTemplates(dirs ...string) (Templates, error) {
 }
 
 // look takes the templates of one root.
-func (t *Templates) look(dir string) error {
+func (t *Templates) look(dir, within string) error {
 	stronger := len(t.Templates)
-	hits, faults := files(dir, maxNames, func(name string) bool { return strings.HasSuffix(name, ".md") })
+	hits, faults := files(dir, within, maxNames, func(name string) bool { return strings.HasSuffix(name, ".md") })
 	if len(faults) > 0 {
 		return faults[0]
 	}

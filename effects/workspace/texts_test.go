@@ -219,6 +219,36 @@ func TestFR067Links(t *testing.T) {
 	}
 }
 
+// CORE-33, CORE-38, CORE-15: a repository can't pass off any file of the user's as a
+// skill, a template or a document of its own; the user can, in roots of his own.
+func TestLinksToFilesOfTheUser(t *testing.T) {
+	dir := tempDir(t)
+	root, secret := filepath.Join(dir, "w"), filepath.Join(dir, "home", "id_rsa")
+	write(t, secret, "PRIVATE")
+	write(t, filepath.Join(dir, "shared", "SKILL.md"), "shared")
+	write(t, filepath.Join(root, "docs", "skill.txt"), "inner")
+	link(t, secret, filepath.Join(root, ".basis", "skills", "bad", "SKILL.md"))
+	link(t, filepath.Join(dir, "shared", "SKILL.md"), filepath.Join(root, ".basis", "skills", "shared", "SKILL.md"))
+	link(t, filepath.Join(root, "docs", "skill.txt"), filepath.Join(root, ".basis", "skills", "inner", "SKILL.md"))
+	link(t, secret, filepath.Join(dir, "home", ".agents", "skills", "own", "SKILL.md"))
+	s, err := FindSkills("", root, filepath.Join(dir, "home"))
+	if want := "inner=; shared=; own="; err != nil || listed(s) != want || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "bad") {
+		t.Errorf("FindSkills = %q, %q, %v, want %q and one warning", listed(s), s.Warnings, err, want)
+	}
+	link(t, secret, filepath.Join(root, ".basis", "templates", "t.md"))
+	if all, err := FindTemplates("", root); err == nil || !strings.Contains(err.Error(), "t.md: it is a link out of the workspace") {
+		t.Errorf("FindTemplates = %+v, %v, want an error", all, err)
+	}
+	link(t, secret, filepath.Join(root, "AGENTS.md"))
+	if c := FindContext("", root); len(below(c, dir)) != 0 || len(c.Warnings) != 1 || strings.Contains(c.Render(), "PRIVATE") {
+		t.Errorf("FindContext = %+v, want a warning and no document", c)
+	}
+	link(t, filepath.Join(dir, "shared", "SKILL.md"), filepath.Join(root, "sub", "AGENTS.md"))
+	if c := FindContext("", filepath.Join(root, "sub")); len(below(c, dir)) != 1 {
+		t.Errorf("FindContext = %+v, want a document elsewhere", c)
+	}
+}
+
 // CORE-33, CORE-38: a search ends, and says so.
 func TestSearchEnds(t *testing.T) {
 	dir := tempDir(t)
@@ -227,7 +257,7 @@ func TestSearchEnds(t *testing.T) {
 	}
 	link(t, "d", filepath.Join(dir, "l"))
 	for most, want := range map[int]int{23: 10, 22: 10, 15: 7, 1: 0} { // d with ten directories and files, x and the link
-		hits, faults := files(dir, most, func(name string) bool { return name == "f" })
+		hits, faults := files(dir, "", most, func(name string) bool { return name == "f" })
 		if len(hits) != want || (len(faults) > 0) != (most < 23) {
 			t.Errorf("of %d names: %d files, %v, want %d", most, len(hits), faults, want)
 		}

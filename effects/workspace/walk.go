@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -27,6 +28,7 @@ type hit struct {
 // follows links when all that is really there has been seen. Names are sorted.
 type search struct {
 	root   string // its real path
+	within string // where a link may lead to a file of any name; "" is everywhere
 	want   func(name string) bool
 	most   int             // names that it looks at
 	seen   map[string]bool // directories, by the real path
@@ -36,15 +38,17 @@ type search struct {
 	faults []error
 }
 
-// files looks below root for files that want accepts, and at most names. A fault is a *[FileError] about
-// a directory that can't be read, or about there being too many names. A dangling
-// link is nobody's fault.
-func files(root string, most int, want func(name string) bool) (hits []hit, faults []error) {
+// files looks below root for files that want accepts, and at most names. A link out
+// of the directory within ("" is none) counts only if the file there has such a
+// name, too: or a repository could pass off any file of the user's as one of its
+// own. A fault is a *[FileError] about such a link, a directory that can't be read,
+// or there being too many names. A dangling link is nobody's fault.
+func files(root, within string, most int, want func(name string) bool) (hits []hit, faults []error) {
 	real, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		return nil, []error{&FileError{Path: root, Err: cause(err)}}
 	}
-	s := search{root: real, want: want, most: most, seen: map[string]bool{}}
+	s := search{root: real, within: within, want: want, most: most, seen: map[string]bool{}}
 	s.enter(hit{path: root, real: real})
 	for len(s.links) > 0 && !s.full() {
 		link := s.links[0]
@@ -102,6 +106,10 @@ func (s *search) follow(link hit) {
 	}
 	info, err := os.Lstat(real)
 	if err != nil || info.IsDir() && holds(real, s.root) {
+		return
+	}
+	if name := filepath.Base(link.path); !info.IsDir() && s.want(name) && !s.want(filepath.Base(real)) && s.within != "" && !holds(s.within, real) {
+		s.faults = append(s.faults, &FileError{Path: link.path, Err: errors.New("it is a link out of the workspace to a file of another kind, which is not read")})
 		return
 	}
 	s.take(hit{link.path, link.rel, real}, filepath.Base(link.path), info.Mode().Type())
