@@ -80,7 +80,7 @@ func (p *Program) ask(ctx context.Context, q effects.HookQuestion) (effects.Hook
 	}
 	command := append([]string{workspace.Program(p.root, p.hook.Command[0])}, p.hook.Command[1:]...)
 	result, err := proc.Run(ctx, proc.Command{
-		Argv: command, Dir: p.root, Env: p.env, Stdin: stdin.Bytes(), Timeout: p.hook.Timeout, Keep: MaxAnswer,
+		Argv: command, Dir: p.root, Env: p.env, Stdin: stdin.Bytes(), Timeout: p.hook.Timeout, Keep: MaxAnswer, Alone: true,
 	})
 	if err != nil {
 		return effects.HookAnswer{}, err

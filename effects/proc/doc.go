@@ -11,7 +11,8 @@
 // Run returns when the started process has exited, and not later than a short
 // drain after that, even if something it left running still holds its output.
 // Such a process lives on, but its pipes are closed: one that goes on writing to
-// them is ended by the system. Redirect its output to keep it.
+// them is ended by the system. Redirect its output to keep it. A command that is
+// to be alone (Command.Alone) leaves nothing running in its group.
 //
 // At the time limit, or when the context ends, the whole group is asked to stop
 // (TERM) and, after a grace of half a second, made to (KILL). When Run returns

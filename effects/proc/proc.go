@@ -66,6 +66,10 @@ type Command struct {
 	Grace   time.Duration // 0 is DefaultGrace
 	Drain   time.Duration // 0 is DefaultDrain
 
+	// Alone ends what is left of the group as soon as the started process has
+	// exited, for a program that has no business going on after its answer.
+	Alone bool
+
 	// Progress is told each line as it comes, without its line break, by one
 	// goroutine at a time. Long lines are cut, and beyond 1 MiB of a stream
 	// only one line for each further MiB is told. The command waits while

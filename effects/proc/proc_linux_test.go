@@ -69,6 +69,18 @@ func TestFR026TimeoutEndsTheGroup(t *testing.T) {
 	}
 }
 
+// TOOL-48: a command that is to be alone leaves nothing running, and nobody waits
+// for what still holds its output.
+func TestAloneLeavesNoProcess(t *testing.T) {
+	got := runIn(t, Command{Shell: "echo $$; sleep 300 & sleep 300 >/dev/null 2>&1 &", Dir: t.TempDir(), Alone: true, Drain: patient})
+	if got.Ending != Exited || got.Status != 0 || got.LeftRunning {
+		t.Errorf("Run = %+v, want an exit with status 0 and nothing left", got)
+	}
+	if left := alive(t, firstNumber(t, got.Stdout.Text)); len(left) > 0 {
+		t.Errorf("Run left %v running", left)
+	}
+}
+
 // TOOL-32: a cancel ends the group and keeps the output so far.
 func TestCancelLeavesNoProcess(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patient)

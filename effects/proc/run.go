@@ -79,6 +79,10 @@ func (r *run) own() {
 		return
 	}
 	_ = r.cmd.Wait() // ProcessState says all there is to know
+	if r.command.Alone {
+		killGroup(r.cmd)
+		r.gone(groupGone)
+	}
 	close(r.exited)
 }
 
