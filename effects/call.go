@@ -227,6 +227,10 @@ func (p *Performer) prepare(c reducer.Call) (Tool, json.RawMessage, *reducer.Ref
 			in, err = n.Normalize(in)
 		}
 	}
+	if err == nil {
+		// A hook might take the one and the tool the other.
+		_, err = reducer.Subject(in)
+	}
 	if err != nil {
 		return nil, nil, &reducer.Refusal{Code: "invalid_arguments", Text: c.Name + ": " + err.Error()}
 	}

@@ -100,6 +100,18 @@ func TestFR021HooksCompose(t *testing.T) {
 	}
 }
 
+// TOOL-45: input that says something twice is refused before any hook sees it: the
+// hook might take the one and the tool the other.
+func TestInputThatSaysSomethingTwice(t *testing.T) {
+	for _, args := range []string{`{"path":"safe","path":"other"}`, `{"path":"a","more":[{"old":"x","old":"y"}]}`} {
+		h := hook("pre", "h", "global", allow, nil)
+		_, e, _ := reviewedBy(t, "strict", args, h)
+		if e.Refuse == nil || e.Refuse.Code != "invalid_arguments" || !strings.Contains(e.Refuse.Text, "stands in it twice") || len(h.seen) != 0 {
+			t.Errorf("%s: reviewed as %+v, the hook was asked %v; want it refused", args, e, h.seen)
+		}
+	}
+}
+
 // TOOL-50, TOOL-51: the first refusal ends the chain, and so does a hook that
 // cannot answer, unless it may; what a user should know is said.
 func TestHooksRefuse(t *testing.T) {

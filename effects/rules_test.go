@@ -68,7 +68,7 @@ func TestRulesInReview(t *testing.T) {
 		{"clever", `{"path":"a"}`, deny, nil, "project/deny", ""},
 		{"plain", `{"path":"touch"}`, deny, nil, "", ""},
 		{"plain", `{"path":"a"}`, nil, errors.New("damaged"), "", "rules"},
-		{"plain", `{"path":"a","path":"b"}`, deny, nil, "", "rules"},
+		{"plain", `{"path":"a","path":"b"}`, deny, nil, "", "invalid_arguments"},
 		{"plain", `{"path":"` + secret + `"}`, []reducer.Rule{{Grant: reducer.Grant{Tool: "plain", Pattern: `{"path":"[redacted:KEY]"}`, Allow: true}, Scope: "global"}}, nil, "global/allow", ""},
 	} {
 		p := performer(newMemory(), nil)
