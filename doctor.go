@@ -77,11 +77,11 @@ func (h *Home) Diagnose(dir string, o reducer.Options) (Diagnosis, error) {
 	f.context = workspace.FindContext(d.ConfigDir, root)
 	f.warned = f.context.Warnings
 	dirs, _ := h.skillDirs(root)
-	if f.skills, err = workspace.FindSkills(dirs...); err != nil {
+	if f.skills, err = workspace.FindSkills(root, dirs...); err != nil {
 		d.problem(err)
 	}
 	f.warned = append(f.warned, f.skills.Warnings...)
-	if f.templates, err = workspace.FindTemplates(h.templateDirs(root)...); err != nil {
+	if f.templates, err = workspace.FindTemplates(root, h.templateDirs(root)...); err != nil {
 		d.problem(err)
 	}
 	if f.memories, err = workspace.FindMemories(h.memoryDirs(root)...); err != nil {

@@ -69,11 +69,11 @@ func (h *Home) find(ctx context.Context, s reducer.State) (found, error) {
 // no secret.
 func (h *Home) texts(root string, f *found, hide *strings.Replacer) (err error) {
 	dirs, _ := h.skillDirs(root)
-	if f.skills, err = workspace.FindSkills(dirs...); err != nil {
+	if f.skills, err = workspace.FindSkills(root, dirs...); err != nil {
 		return err
 	}
 	f.warned = append(f.warned, f.skills.Warnings...)
-	if f.templates, err = workspace.FindTemplates(h.templateDirs(root)...); err != nil {
+	if f.templates, err = workspace.FindTemplates(root, h.templateDirs(root)...); err != nil {
 		return err
 	}
 	for i := range f.skills.Skills {

@@ -28,7 +28,7 @@ func (h *Home) Expand(dir, prompt string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	all, err := workspace.FindTemplates(h.templateDirs(root)...)
+	all, err := workspace.FindTemplates(root, h.templateDirs(root)...)
 	if err != nil {
 		return "", fmt.Errorf("load templates: %w", err)
 	}

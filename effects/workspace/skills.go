@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/basisagent/basis/reducer"
@@ -20,10 +19,11 @@ type Skills struct {
 }
 
 // FindSkills looks for SKILL.md files below directories, the strongest first; those
-// that don't exist are empty. A root keeps a name from the weaker ones. A skill
+// that don't exist are empty. What lies in the workspace at root may not link to any
+// file outside. A root keeps a name from the weaker ones. A skill
 // whose header can't be read is passed over with a warning; two of one name in one
 // root are an error.
-func FindSkills(dirs ...string) (Skills, error) {
+func FindSkills(root string, dirs ...string) (Skills, error) {
 	var s Skills
 	var used []os.FileInfo
 	taken := map[string]bool{}
@@ -31,11 +31,7 @@ func FindSkills(dirs ...string) (Skills, error) {
 		if sameDir(dir, &used) {
 			continue
 		}
-		within := root
-		if slices.Contains(UserSkillRoots(global, home), dir) {
-			within = "" // the user's own links
-		}
-		if err := s.look(dir, within, taken); err != nil {
+		if err := s.look(dir, linkFence(root, dir), taken); err != nil {
 			return Skills{}, err
 		}
 		s.Roots = append(s.Roots, dir)

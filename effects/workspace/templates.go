@@ -26,20 +26,17 @@ type Templates struct {
 }
 
 // FindTemplates looks for *.md files below directories, the strongest first; those
-// that don't exist are empty. A root keeps a name from the weaker ones. An error
+// that don't exist are empty. What lies in the workspace at root may not link to any
+// file outside. A root keeps a name from the weaker ones. An error
 // names the file.
-func FindTemplates(dirs ...string) (Templates, error) {
+func FindTemplates(root string, dirs ...string) (Templates, error) {
 	var t Templates
 	var used []os.FileInfo
-	for i, dir := range dirs {
+	for _, dir := range dirs {
 		if sameDir(dir, &used) {
 			continue
 		}
-		within := root
-		if i > 0 {
-			within = "" // the user's own links
-		}
-		if err := t.look(dir, within); err != nil {
+		if err := t.look(dir, linkFence(root, dir)); err != nil {
 			return Templates{}, err
 		}
 		t.Roots = append(t.Roots, dir)

@@ -50,7 +50,7 @@ func findSkills(global, root, home string) (Skills, error) {
 	if home != "" {
 		dirs = append(dirs, filepath.Join(home, ".agents", "skills"))
 	}
-	return FindSkills(dirs...)
+	return FindSkills(root, dirs...)
 }
 
 // findTemplates likewise.
@@ -59,7 +59,7 @@ func findTemplates(global, root string) (Templates, error) {
 	if global != "" {
 		dirs = append(dirs, filepath.Join(global, "templates"))
 	}
-	return FindTemplates(dirs...)
+	return FindTemplates(root, dirs...)
 }
 
 func listed(s Skills) string {
@@ -231,12 +231,12 @@ func TestLinksToFilesOfTheUser(t *testing.T) {
 	link(t, filepath.Join(dir, "shared", "SKILL.md"), filepath.Join(root, ".basis", "skills", "shared", "SKILL.md"))
 	link(t, filepath.Join(root, "docs", "skill.txt"), filepath.Join(root, ".basis", "skills", "inner", "SKILL.md"))
 	link(t, secret, filepath.Join(dir, "home", ".agents", "skills", "own", "SKILL.md"))
-	s, err := FindSkills("", root, filepath.Join(dir, "home"))
+	s, err := findSkills("", root, filepath.Join(dir, "home"))
 	if want := "inner=; shared=; own="; err != nil || listed(s) != want || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "bad") {
 		t.Errorf("FindSkills = %q, %q, %v, want %q and one warning", listed(s), s.Warnings, err, want)
 	}
 	link(t, secret, filepath.Join(root, ".basis", "templates", "t.md"))
-	if all, err := FindTemplates("", root); err == nil || !strings.Contains(err.Error(), "t.md: it is a link out of the workspace") {
+	if all, err := findTemplates("", root); err == nil || !strings.Contains(err.Error(), "t.md: it is a link out of the workspace") {
 		t.Errorf("FindTemplates = %+v, %v, want an error", all, err)
 	}
 	link(t, secret, filepath.Join(root, "AGENTS.md"))

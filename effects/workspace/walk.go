@@ -121,6 +121,15 @@ func holds(dir, path string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
+// linkFence is where links in a directory may lead to files of any name: for one of
+// the workspace at root there alone, for one of the user's everywhere, as "".
+func linkFence(root, dir string) string {
+	if holds(root, dir) {
+		return root
+	}
+	return ""
+}
+
 // sameDir reports whether a directory is one of those that were used already, and
 // notes it. One that is missing, or is no directory, counts as used.
 func sameDir(dir string, used *[]os.FileInfo) bool {
