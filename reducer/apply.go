@@ -3,6 +3,7 @@ package reducer
 import (
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // Apply folds one event into a state. It is total: an event that makes no sense
@@ -79,7 +80,7 @@ func (s State) attached(e AgentAttached) State {
 	s.Gen, s.Rules, s.Program = e.Gen, e.Rules, e.Program
 	s.Attaching = true
 	s.SetupFailed = false
-	s.Granted = nil
+	s = s.ungranted()
 	if s.Kind != KindSession {
 		return s
 	}
@@ -87,6 +88,20 @@ func (s State) attached(e AgentAttached) State {
 	s.Queue = slices.Clone(s.Queue)
 	for i := range s.Queue {
 		s.Queue[i].Stale = true
+	}
+	return s
+}
+
+// ungranted forgets what was said for the process, also where a reviewed call waits
+// for its turn.
+func (s State) ungranted() State {
+	s.Granted = nil
+	s.Turn.Calls = slices.Clone(s.Turn.Calls)
+	for i := range s.Turn.Calls {
+		c := &s.Turn.Calls[i]
+		if scope, _, _ := strings.Cut(c.Rule, "/"); c.Phase == PhaseReviewed && scope == ScopeProcess {
+			c.Rule, c.Reason = "", ""
+		}
 	}
 	return s
 }
@@ -336,7 +351,8 @@ func (s State) configured(e SessionConfigured) State {
 		s.Options.Effort = e.Effort
 	}
 	if e.Approve != "" {
-		s.Options.Approve, s.Granted = e.Approve, nil
+		s = s.ungranted()
+		s.Options.Approve = e.Approve
 	}
 	return s
 }

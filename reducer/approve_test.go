@@ -1,6 +1,7 @@
 package reducer
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -128,6 +129,33 @@ func TestScopesOfAnswers(t *testing.T) {
 	b.attach()
 	if len(b.s.Granted) != 0 {
 		t.Errorf("Granted after an attach = %v, want none", b.s.Granted)
+	}
+}
+
+// TOOL-57: what was said for the process counts neither after an attach nor after a
+// change of mode for a call that was reviewed before and waits for its turn.
+func TestProcessRulesOfWaitingCalls(t *testing.T) {
+	for name, change := range map[string]func(b *bench){
+		"attach": func(b *bench) { b.attach() },
+		"mode":   func(b *bench) { b.sees(SessionConfigured{Approve: ApprovePrompt}) },
+	} {
+		b := newBench(t, AgentCreated{Kind: KindSession, Options: Options{Approve: ApprovePrompt}})
+		b.sees(MessageReceived{Message: "m1", From: "client", Parts: []Part{{Type: PartText, Text: T("go")}}})
+		b.sees(b.answer(slices.Repeat([]string{"child"}, MaxDelegations+1)...))
+		b.s.Granted = []Grant{{Tool: "child", Pattern: "*", Allow: true}}
+		for n := 1; n <= MaxDelegations+1; n++ {
+			r := b.reviewed(n)
+			r.Rule = "process/allow"
+			b.sees(r)
+		}
+		last, _ := b.s.Call(b.call(MaxDelegations + 1))
+		if last.Phase != PhaseReviewed || last.Rule == "" {
+			t.Fatalf("%s: the last call is %+v, want it to wait with its rule", name, last)
+		}
+		change(b)
+		if last, _ = b.s.Call(last.ID); last.Rule != "" {
+			t.Errorf("%s: the last call still has the rule %s", name, last.Rule)
+		}
 	}
 }
 
