@@ -163,6 +163,7 @@ type life struct {
 	inbox *memorySpool
 	model provider.Model
 	asked effects.Approver               // nil says yes
+	hooks []effects.Hook                 // nobody judges
 	nowMS int64                          // what the clock says at an attach
 	seen  func(records int, stop func()) // called after each commit of a run
 }
@@ -247,7 +248,7 @@ func (l *life) performer() *effects.Performer {
 		Blobs: l.heap, Approver: asked,
 		Open: func(context.Context, reducer.State) (effects.Workspace, error) {
 			opened := reducer.WorkspaceOpened{Provider: "p", Model: "m", Wire: "w", SystemDigest: "s", System: reducer.T("sys")}
-			return effects.Workspace{Opened: opened, Model: l.model, Tools: tools}, nil
+			return effects.Workspace{Opened: opened, Model: l.model, Tools: tools, Hooks: l.hooks}, nil
 		},
 	})
 }
