@@ -17,6 +17,10 @@ type Drive struct {
 	// nobody can be asked: such a task is let go of, still resumable.
 	Approver effects.Approver
 
+	// AnswerWithin denies a call that the approver has not answered about for so
+	// long. 0 waits.
+	AnswerWithin time.Duration
+
 	// Sink is told everything that is recorded or streamed while this process
 	// drives. It may be slow and it is called from one goroutine.
 	Sink Sink

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/basisagent/basis/effects"
 	"github.com/basisagent/basis/provider/providertest"
@@ -212,4 +213,24 @@ func TestNoDiscovery(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(ws, "ran")); err == nil {
 		t.Error("a denied command ran")
 	}
+}
+
+// silent is an approver that never answers.
+type silent struct{}
+
+func (silent) Review(ctx context.Context, _ effects.Approval) (effects.Verdict, error) {
+	<-ctx.Done()
+	return effects.Verdict{}, ctx.Err()
+}
+
+// TOOL-55: a question that nobody answers in time is a denial, and the run goes on.
+func TestAnswerWithin(t *testing.T) {
+	server := providertest.Script(t, tasks("!touch ran"), providertest.Text("done"))
+	h, ws := newHome(t, nil), newWorkspace(t)
+	spec := asking(server, ws, "go")
+	spec.Options.Approve = reducer.ApprovePrompt
+	out, err := h.Run(limited(t), spec, Drive{Approver: silent{}, AnswerWithin: time.Millisecond})
+	h.ended(t, out, err)
+	checkResults(t, "go", readBack(out.State), []string{"The call of spawn was denied: nobody answered within 1ms."})
+	sound(t, h, out.Ref)
 }

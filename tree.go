@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/basisagent/basis/effects"
 	"github.com/basisagent/basis/effects/tools"
@@ -77,7 +78,7 @@ type member struct {
 func (h *Home) plant(a *attachment, d Drive) {
 	t := &tree{home: h, warn: d.warn, tools: slices.Concat(h.o.Tools, d.Tools), limit: a.run.state.Bounds.Tokens}
 	if d.Approver != nil {
-		t.approver = oneByOne{d.Approver, make(chan struct{}, 1)}
+		t.approver = oneByOne{d.Approver, make(chan struct{}, 1), d.AnswerWithin}
 	}
 	t.born.Store(int64(len(h.Subagents(a.ref))))
 	t.spent.Store(a.run.state.Turn.Tokens)
@@ -108,10 +109,11 @@ func (m *member) equip(a *attachment) {
 // oneByOne asks one question of a tree at a time.
 type oneByOne struct {
 	effects.Approver
-	turn chan struct{}
+	turn   chan struct{}
+	within time.Duration // for an answer; 0 is any
 }
 
-// Review waits for its turn and asks.
+// Review waits for its turn and asks. No answer in time denies (TOOL-55).
 func (o oneByOne) Review(ctx context.Context, a effects.Approval) (effects.Verdict, error) {
 	select {
 	case o.turn <- struct{}{}:
@@ -119,7 +121,16 @@ func (o oneByOne) Review(ctx context.Context, a effects.Approval) (effects.Verdi
 	case <-ctx.Done():
 		return effects.Verdict{}, context.Cause(ctx)
 	}
-	return o.Approver.Review(ctx, a)
+	if o.within <= 0 {
+		return o.Approver.Review(ctx, a)
+	}
+	limited, cancel := context.WithTimeout(ctx, o.within)
+	defer cancel()
+	v, err := o.Approver.Review(limited, a)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return effects.Verdict{Scope: "once", By: "basis", Reason: fmt.Sprintf("nobody answered within %v", o.within)}, nil
+	}
+	return v, err
 }
 
 // depth is how many delegations are between the task and this agent.

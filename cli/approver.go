@@ -80,13 +80,13 @@ func verdict(answer string, a basis.Approval) basis.Verdict {
 	case "g", "global":
 		v.Allow, v.Scope, v.Pattern = true, "global", a.Pattern
 	case "r", "never":
-		v.Scope, v.Reason = "process", "The user does not allow "+tool+" in this run."
+		v.Scope, v.Reason = "process", "the user does not allow "+tool+" in this run"
 	case "rp":
-		v.Scope, v.Pattern, v.Reason = "project", a.Pattern, "The user does not allow "+what+" in this project."
+		v.Scope, v.Pattern, v.Reason = "project", a.Pattern, "the user does not allow "+what+" in this project"
 	case "rg":
-		v.Scope, v.Pattern, v.Reason = "global", a.Pattern, "The user does not allow "+what+" anywhere."
+		v.Scope, v.Pattern, v.Reason = "global", a.Pattern, "the user does not allow "+what+" anywhere"
 	default:
-		v.Reason = "The user did not allow this call of " + tool + "."
+		v.Reason = "the user did not allow this call of " + tool
 	}
 	return v
 }
