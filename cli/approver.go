@@ -56,7 +56,10 @@ func (p *approver) Review(ctx context.Context, a basis.Approval) (basis.Verdict,
 
 // reach says what an answer for a project or for everywhere is about.
 func reach(a basis.Approval) string {
-	if a.Pattern != "" {
+	switch {
+	case a.Declared:
+		return "for every call of " + flat(a.Tool) + " as it is declared now"
+	case a.Pattern != "":
 		return "for exactly this command"
 	}
 	return "for every call of " + flat(a.Tool)
@@ -67,7 +70,7 @@ func reach(a basis.Approval) string {
 func verdict(answer string, a basis.Approval) basis.Verdict {
 	v := basis.Verdict{Scope: "once", By: "person"}
 	tool, what := a.Tool, a.Tool
-	if a.Pattern != "" {
+	if a.Pattern != "" && !a.Declared {
 		what = "this command"
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {

@@ -27,8 +27,10 @@ type Approval struct {
 	Diff        string          // how a file would change, by line; "" if that is not known
 
 	// Pattern is what a rule would have to say that is for this very call and
-	// no other; "" where a rule can only be for the whole tool.
-	Pattern string
+	// no other, or for all calls of a tool as a file declares it now; "" where a
+	// rule can only be for every tool of the name.
+	Pattern  string
+	Declared bool // a file declares the tool, and Pattern is for all its calls
 }
 
 // Verdict is the answer.

@@ -153,8 +153,29 @@ func (p *Performer) preview(s reducer.State, c reducer.Call, t Tool, in json.Raw
 	if c.Class == reducer.ClassNone {
 		return nil
 	}
-	return p.rule(s, c, subject, e)
+	return p.rule(s, c, ruled(t, subject), e)
 }
+
+// ruled is what rules are held against: what the tool shows of a call, and of a
+// declared tool also which one it is. That stands first, so that nothing in the
+// input can pass for it.
+func ruled(t Tool, preview json.RawMessage) json.RawMessage {
+	digest := t.Spec().Digest
+	var m map[string]json.RawMessage
+	if digest == "" || json.Unmarshal(preview, &m) != nil {
+		return preview
+	}
+	m["as"], _ = json.Marshal(digest) // a string always encodes
+	doc, err := json.Marshal(m)
+	if err != nil {
+		return preview
+	}
+	return doc
+}
+
+// declaredPattern is the pattern of a rule for all calls of a tool as a file
+// declares it now.
+func declaredPattern(digest string) string { return `{"as":"` + digest + `",*}` }
 
 // rule finds the remembered answer for a call, if there is one. Where the rules
 // can't be read nothing that they might forbid is run.

@@ -277,6 +277,9 @@ func (p *Performer) ask(ctx context.Context, s reducer.State, f reducer.Ask, out
 			a.Diff = p.redact.Replace(v.Diff(a.Input))
 		}
 		a.Pattern = exactPattern(json.RawMessage(p.redact.Replace(string(a.Preview))))
+		if d := t.Spec().Digest; d != "" {
+			a.Pattern, a.Declared = declaredPattern(d), true
+		}
 	}
 	v, err := p.o.Approver.Review(ctx, a)
 	if ctx.Err() != nil {

@@ -27,6 +27,10 @@ type Spec struct {
 	Class       reducer.Class
 	Lane        reducer.Lane
 	From        string // who declares it: host, workspace or global; "" is built in
+
+	// Digest names what a file says of the tool, and whose it is: another file
+	// can declare another one by the same name. "" where no file does.
+	Digest string
 }
 
 // Invocation is one call.

@@ -44,6 +44,7 @@ type Tool struct {
 	External    bool // it reaches beyond this machine
 	Level       Level
 	File        string // where it is declared
+	Digest      string // of the declaration, and of the repository if it is in one
 }
 
 // Tools are the tools that the files of a workspace declare, and the files.
@@ -109,6 +110,11 @@ func (all *Tools) read(p place, data []byte, root string, lookup func(string) (s
 			return &FileError{Path: p.path, Key: strings.TrimSuffix("tools."+name+"."+key, "."), Err: err}
 		}
 		t.Level, t.File = p.level, p.path
+		where := ""
+		if p.level == Local {
+			where = root // its programs are other ones elsewhere
+		}
+		t.Digest = digestOf([]any{p.level, where, name, file.Tools[name]})
 		if !slices.ContainsFunc(all.Tools, func(o Tool) bool { return o.Name == name }) {
 			all.Tools = append(all.Tools, t)
 		}

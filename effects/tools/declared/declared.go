@@ -64,7 +64,7 @@ func (t *Tool) Spec() effects.Spec {
 	}
 	return effects.Spec{
 		Name: t.tool.Name, Description: t.tool.Description, Schema: t.tool.Schema,
-		Class: class, Lane: reducer.LaneExclusive, From: string(t.tool.Level),
+		Class: class, Lane: reducer.LaneExclusive, From: string(t.tool.Level), Digest: t.tool.Digest,
 	}
 }
 
