@@ -164,7 +164,7 @@ func (h *Home) begin(spec Spec, d Drive) (*attachment, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.sweepTemporary(m.ref.Key)
+	h.sweepTemporary(h.agentsDir(m.ref.Key))
 	a, err := h.hold(m.ref, h.temporaryDir(m.ref), m.created, m.base, newSpoolDir(h.agentDir(m.ref)))
 	if err != nil {
 		m.abandon()

@@ -70,7 +70,7 @@ func (h *Home) Spawn(spec Spec) (Ref, error) {
 		return Ref{}, err
 	}
 	defer m.conversation.release()
-	h.sweepTemporary(m.ref.Key)
+	h.sweepTemporary(h.agentsDir(m.ref.Key))
 	w, err := h.create(h.temporaryDir(m.ref), m.ref, m.created)
 	if err != nil {
 		m.abandon()
@@ -285,9 +285,10 @@ const (
 	temporaryAge    = time.Hour
 )
 
-// sweepTemporary removes what mints that were killed left behind.
-func (h *Home) sweepTemporary(key string) {
-	names, _ := filepath.Glob(filepath.Join(h.agentsDir(key), temporaryPrefix+"*"))
+// sweepTemporary removes what was being made in a directory by processes that
+// were killed: agents and journals of rules.
+func (h *Home) sweepTemporary(dir string) {
+	names, _ := filepath.Glob(filepath.Join(dir, temporaryPrefix+"*"))
 	for _, name := range names {
 		if info, err := os.Stat(name); err == nil && h.o.Now().Sub(info.ModTime()) > temporaryAge {
 			_ = os.RemoveAll(name)

@@ -164,9 +164,21 @@ func TestTemporaryDirectoriesAreSwept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	long := time.Now().Add(-2 * temporaryAge)
-	if err := os.Chtimes(old, long, long); err != nil {
+	rules := filepath.Join(filepath.Dir(agents), temporaryPrefix+"rules-"+strings.Repeat("2", 32))
+	if err := os.Mkdir(rules, 0o700); err != nil {
 		t.Fatal(err)
+	}
+	long := time.Now().Add(-2 * temporaryAge)
+	for _, dir := range []string{old, rules} {
+		if err := os.Chtimes(dir, long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.Remember(ws, "project", reducer.Grant{Tool: "spawn"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(rules); !os.IsNotExist(err) {
+		t.Errorf("Stat(rules) = %v, want it swept", err)
 	}
 	if _, err := h.Spawn(Spec{Workspace: ws, Prompt: "hi"}); err != nil {
 		t.Fatal(err)

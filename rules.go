@@ -201,6 +201,7 @@ func (h *Home) newRules(dir string, draft journal.Draft) (*journal.Writer, error
 	if err := makePrivate(filepath.Dir(dir)); err != nil {
 		return nil, err
 	}
+	h.sweepTemporary(filepath.Dir(dir))
 	tmp := filepath.Join(filepath.Dir(dir), temporaryPrefix+"rules-"+h.o.NewID())
 	w, err := journal.Create(tmp, h.journalOptions(""), draft)
 	if err == nil {
