@@ -64,9 +64,14 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 	if !m.home.o.NoDiscovery {
 		memories = m.home.openMemories(s.Workspace)
 	}
+	hooks := m.chain(f.hooks)
+	sealed, outputs := seals(hooks), m.home.blobs(m.ref).roots()
+	if sealed {
+		outputs = nil
+	}
 	set, err := tools.New(tools.Options{
 		Root:           s.Workspace,
-		ReadRoots:      slices.Concat(m.home.blobs(m.ref).roots(), m.home.openSkills(s.Workspace, f.skills), memories),
+		ReadRoots:      slices.Concat(outputs, m.home.openSkills(s.Workspace, f.skills), memories),
 		WriteRoots:     memories,
 		Skills:         f.skills.Skills,
 		NoShell:        s.Options.NoShell,
@@ -93,7 +98,8 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 	return effects.Workspace{
 		Model:   f.model,
 		Tools:   set,
-		Hooks:   m.chain(f.hooks),
+		Hooks:   hooks,
+		Sealed:  sealed,
 		Secrets: secrets,
 		Opened: reducer.WorkspaceOpened{
 			Provider: f.source.Provider, Model: f.source.Model, Wire: f.source.Wire, Window: f.window,
@@ -102,6 +108,20 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 			Effort: f.effort, Found: everything, FoundDigest: digestOf(everything),
 		},
 	}, nil
+}
+
+// seals reports whether the whole outputs of calls must stay closed to the model:
+// where a hook judges what some tool came to, but not what read and grep do, these
+// would show what it keeps back.
+func seals(hooks []effects.Hook) bool {
+	reads := func(name string) bool { return slices.Contains([]string{"read", "ls", "grep", "glob"}, name) }
+	return slices.ContainsFunc(hooks, func(h effects.Hook) bool {
+		info := h.Info()
+		if info.Event != "post" || info.Matches("post", "read") && info.Matches("post", "grep") {
+			return false
+		}
+		return slices.ContainsFunc(info.Tools, func(name string) bool { return !reads(name) }) // what these show can be read anyway
+	})
 }
 
 // systemText is the context with what the task's options say of it (CORE-17).

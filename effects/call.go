@@ -363,7 +363,11 @@ func (p *Performer) result(pieces []Piece, limits Limits) (output, shown reducer
 	}
 	output = reducer.Text{Blob: ref}
 	if cut {
-		words, _ := limits.Fit(pieces, p.o.Blobs.Path(ref))
+		where := ""
+		if !p.sealed {
+			where = p.o.Blobs.Path(ref)
+		}
+		words, _ := limits.Fit(pieces, where)
 		shown, _ = p.keep(words, "text/plain") // else the model reads all of it
 	}
 	return output, shown

@@ -46,6 +46,10 @@ type Workspace struct {
 	Tools  []Tool
 	Hooks  []Hook // in the order in which they are asked
 
+	// Sealed says that the tools can't read whole outputs beside the journal, so
+	// none is told where they are.
+	Sealed bool
+
 	// Secrets are values beyond the options' that never enter what effects report.
 	Secrets []Secret
 }
@@ -93,6 +97,7 @@ type Performer struct {
 	model   provider.Model
 	tools   []Tool
 	hooks   []Hook
+	sealed  bool
 	schemas map[string]*schema.Schema // by the tool's name
 	specs   []provider.Tool
 }
@@ -200,6 +205,7 @@ func (p *Performer) open(ctx context.Context, s reducer.State, out Out) {
 		return
 	}
 	p.model, p.tools, p.hooks, p.specs = w.Model, w.Tools, w.Hooks, nil
+	p.sealed = w.Sealed
 	p.redact = p.hiding(w.Secrets)
 	notes := p.compile()
 	for _, t := range w.Tools {
