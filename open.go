@@ -70,11 +70,11 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 		outputs = nil
 	}
 	set, err := tools.New(tools.Options{
-		Root:           s.Workspace,
-		ReadRoots:      slices.Concat(outputs, m.home.openSkills(s.Workspace, f.skills), memories),
-		WriteRoots:     memories,
-		Skills:         f.skills.Skills,
-		NoShell:        s.Options.NoShell,
+		Root:       s.Workspace,
+		ReadRoots:  slices.Concat(outputs, m.home.openSkills(s.Workspace, f.skills), memories),
+		WriteRoots: memories,
+		Skills:     f.skills.Skills,
+		NoShell:    s.Options.NoShell, Excludes: m.home.gitExcludes(),
 		Env:            m.commandEnv(f.config.PassEnv, s.Options.PassEnv),
 		CommandTimeout: duration(s.Options.CommandMS),
 		Delegate:       m.mayDelegate,
@@ -172,6 +172,17 @@ func (h *Home) taskEnv(s reducer.State) []string {
 		env = append(env, "BASIS_PARENT_TASK_ID="+s.Parent.ID)
 	}
 	return env
+}
+
+// gitExcludes is where git looks for the user's own ignore rules; "" is nowhere.
+func (h *Home) gitExcludes() string {
+	if x := h.o.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(x) {
+		return filepath.Join(x, "git", "ignore")
+	}
+	if home := h.o.Getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".config", "git", "ignore")
+	}
+	return ""
 }
 
 // configDir is where the user's own settings are (CORE-21); "" is nowhere.

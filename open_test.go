@@ -52,6 +52,22 @@ func TestConfigDir(t *testing.T) {
 	}
 }
 
+// TOOL-65: the user's own ignore rules are where git has them.
+func TestGitExcludes(t *testing.T) {
+	for _, tt := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{map[string]string{"XDG_CONFIG_HOME": "/x", "HOME": "/h"}, filepath.Join("/x", "git", "ignore")},
+		{map[string]string{"XDG_CONFIG_HOME": "x", "HOME": "/h"}, filepath.Join("/h", ".config", "git", "ignore")},
+		{nil, ""},
+	} {
+		if got := newHome(t, tt.env).gitExcludes(); got != tt.want && filepath.IsAbs("/c") {
+			t.Errorf("gitExcludes with %v = %q, want %q", tt.env, got, tt.want)
+		}
+	}
+}
+
 // CORE-13, EV-26: context documents reach the model and are listed; where the
 // task brings its own text they are only listed.
 func TestContextReachesTheModel(t *testing.T) {

@@ -8,9 +8,10 @@
 // put right before, by Normalize.
 //
 // The file tools reach the file system through package fence only, and edit
-// matches through package patch; spawn runs commands through package proc. What
-// a model could put right itself is an error result with a code; the codes are
-// the constants named Code here, and those of fence and patch.
+// matches through package patch; grep and glob leave out what package ignore
+// says; spawn runs commands through package proc. What a model could put right
+// itself is an error result with a code; the codes are the constants named Code
+// here, and those of fence and patch.
 //
 // In this version spawn runs commands (a leading "!") and nothing else: text
 // without it would be a task for a subagent, and is refused with a sentence that

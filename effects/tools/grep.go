@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/basisagent/basis/effects"
@@ -21,8 +22,8 @@ import (
 // included.
 const maxGrepLine = 500
 
-// newGrep makes the tool grep.
-func newGrep(f *fence.Fence) effects.Tool {
+// newGrep makes the tool grep. The path of the user's excludes file may be empty.
+func newGrep(f *fence.Fence, excludes string) effects.Tool {
 	return newTool(tool{
 		spec: reading("grep", "Search file contents with a regular expression (RE2)."),
 		members: []member{
@@ -33,6 +34,7 @@ func newGrep(f *fence.Fence) effects.Tool {
 			{name: "literal", kind: kindBoolean, doc: "pattern is plain text"},
 			{name: "context", kind: kindInteger, doc: "lines around a match"},
 			{name: "multiline", kind: kindBoolean, doc: "matches may span lines"},
+			noIgnoreMember(),
 			limitMember(),
 		},
 		line: func(a args) string { return "/" + a.text("pattern", "") + "/ in " + a.text("path", ".") },
@@ -41,34 +43,54 @@ func newGrep(f *fence.Fence) effects.Tool {
 			if err != nil {
 				return failed(err)
 			}
-			return g.run(ctx, f, c.args)
+			g.fence, g.excludes = f, excludes
+			return g.run(ctx, c.args)
 		},
 	})
 }
 
-// grepping is one call of grep on its way.
+// grepping is one call of grep on its way. Files are looked into by several
+// goroutines, which change nothing of it but the desks.
 type grepping struct {
 	listing
-	start     fence.Place
+	sift
 	pattern   *regexp.Regexp
-	prefix    []byte // every match begins with it
+	needles   needles
 	multiline bool
 	around    int
-	wanted    func(rel string) bool
-	memory    []byte // of the file that is looked into
-	binary    int    // files left out
+	desks     sync.Pool // of *desk
+	binary    int       // files left out
 	large     int
-	cut       int // lines that were cut
 	unread    int
+	cut       int // lines that were cut
+}
+
+// desk is where a file is read into.
+type desk struct{ text, scratch []byte }
+
+// found is what one file holds for a call, or why it was not looked into.
+type found struct {
+	lines  []foundLine
+	binary bool
+	large  bool
+	err    error
+}
+
+// foundLine is a line to show.
+type foundLine struct {
+	number int // from 1
+	hit    bool
+	cut    bool
+	text   string
 }
 
 // newGrepping compiles what a call asks for.
 func newGrepping(a args) (*grepping, error) {
 	g := &grepping{
 		listing:   listing{limit: a.number("limit", defaultLimit), empty: "(no matches)"},
+		sift:      sift{all: a.flags["no_ignore"]},
 		multiline: a.flags["multiline"],
 		around:    int(min(max(a.number("context", 0), 0), 1000)),
-		wanted:    func(string) bool { return true },
 	}
 	pattern := a.text("pattern", "")
 	if a.flags["literal"] {
@@ -84,26 +106,30 @@ func newGrepping(a args) (*grepping, error) {
 	if g.pattern, err = regexp.Compile(pattern); err != nil {
 		return nil, &problem{CodePattern, fmt.Sprintf("pattern does not compile: %v; the syntax is RE2, and literal searches for plain text", err)}
 	}
-	first, _ := g.pattern.LiteralPrefix()
-	g.prefix = []byte(first)
+	g.needles = newNeedles(pattern)
 	if glob := a.text("glob", ""); glob != "" {
-		g.wanted, err = matcher(glob)
+		g.glob, err = newGlobPattern(glob)
 	}
 	return g, err
 }
 
 // run searches and completes the output.
-func (g *grepping) run(ctx context.Context, f *fence.Fence, a args) effects.Result {
+func (g *grepping) run(ctx context.Context, a args) effects.Result {
 	var err error
-	if g.start, err = f.Resolve(a.text("path", "."), fence.Read); err != nil {
+	if g.start, err = g.fence.Resolve(a.text("path", "."), fence.Read); err != nil {
 		return failed(err)
 	}
-	remarks, err := search(ctx, f, g.start, 0, func(e fence.Entry) error {
-		named := e.Place.Abs == g.start.Abs
-		if !named && (e.Kind != fence.File || !g.wanted(e.Rel)) {
-			return nil
+	look := func(e fence.Entry) any {
+		if f := g.file(ctx, e); f != nil {
+			return f
 		}
-		return g.file(ctx, f, e.Place)
+		return nil
+	}
+	remarks, err := g.search(ctx, look, func(e fence.Entry) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return g.show(e)
 	})
 	if err != nil {
 		return failed(err)
@@ -113,6 +139,7 @@ func (g *grepping) run(ctx context.Context, f *fence.Fence, a args) effects.Resu
 	g.remarkIf(g.binary, "%d binary files were not searched")
 	g.remarkIf(g.large, "%d files larger than %d MiB were not searched", maxSearch>>20)
 	g.remarkIf(g.unread, "%d files could not be read")
+	g.leftOut(&g.listing)
 	return g.result("search " + g.start.Shown + " /" + oneLine(a.text("pattern", "")) + "/")
 }
 
@@ -123,17 +150,66 @@ func (g *grepping) remarkIf(n int, format string, more ...any) {
 	}
 }
 
-// file searches one file.
-func (g *grepping) file(ctx context.Context, f *fence.Fence, p fence.Place) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
+// show adds what was found in a file. A file that cannot be read is counted, and
+// fails the call only if it was named itself.
+func (g *grepping) show(e fence.Entry) error {
 	if g.limit <= 0 {
 		return fs.SkipAll
 	}
-	data, err := g.load(f, p)
-	if err != nil || data == nil {
-		return err
+	f, ok := e.Found.(*found)
+	switch {
+	case !ok:
+		return nil
+	case f.err != nil:
+		if p := e.Place(); p.Abs == g.start.Abs {
+			return f.err
+		}
+		g.unread++
+	case f.binary:
+		g.binary++
+	case f.large:
+		g.large++
+	}
+	if len(f.lines) == 0 {
+		return nil
+	}
+	name := e.Place().Shown
+	for _, l := range f.lines {
+		mark := "-"
+		if l.hit {
+			mark = ":"
+		}
+		if err := g.add(fmt.Sprintf("%s:%d%s %s", name, l.number, mark, l.text)); err != nil {
+			return err
+		}
+		if l.cut {
+			g.cut++
+		}
+	}
+	return nil
+}
+
+// file looks into one file. Nil is nothing to tell.
+func (g *grepping) file(ctx context.Context, e fence.Entry) *found {
+	if ctx.Err() != nil {
+		return &found{err: context.Cause(ctx)}
+	}
+	if g.limit <= 0 {
+		return nil
+	}
+	m, ok := g.desks.Get().(*desk)
+	if !ok {
+		m = new(desk)
+	}
+	defer g.desks.Put(m)
+	data, f := m.load(e)
+	if f != nil {
+		return f
+	}
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
+	h := g.needles.hunt(data, &m.scratch)
+	if len(h.texts) > 0 && h.from(0) < 0 {
+		return nil
 	}
 	if g.multiline { // so that $ stands before each line break, whatever its form
 		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
@@ -143,55 +219,47 @@ func (g *grepping) file(ctx context.Context, f *fence.Fence, p fence.Place) erro
 	if g.multiline {
 		hits = g.spanned(lines)
 	} else {
-		hits, err = g.matching(ctx, lines)
+		var err error
+		if hits, err = g.matching(ctx, lines, h); err != nil {
+			return &found{err: err}
+		}
 	}
-	if err != nil || len(hits) == 0 {
-		return err
+	if len(hits) == 0 {
+		return nil
 	}
-	return g.show(p.Shown, lines, hits)
+	return &found{lines: g.near(lines, hits)}
 }
 
-// load returns the content of a file that can be searched, or nil. A file that
-// cannot be read is counted, and fails the call only if it was named itself.
-func (g *grepping) load(f *fence.Fence, p fence.Place) ([]byte, error) {
-	file, fi, err := f.Open(p)
-	if err != nil && p.Abs == g.start.Abs {
-		return nil, err
-	}
+// load reads a file that can be searched, or says why it can't.
+func (m *desk) load(e fence.Entry) ([]byte, *found) {
+	file, size, err := e.Open()
 	if err != nil {
-		g.unread++
-		return nil, nil
+		return nil, &found{err: err}
 	}
 	defer file.Close()
-	if fi.Size() > maxSearch {
-		g.large++
-		return nil, nil
+	if size > maxSearch {
+		return nil, &found{large: true}
 	}
-	data, isText, err := g.content(file, int(fi.Size()))
-	if err != nil {
-		g.unread++
-		return nil, nil
+	m.text = slices.Grow(m.text[:0], int(size))
+	data, isText, err := content(file, m.text[:size])
+	switch {
+	case err != nil:
+		return nil, &found{err: err}
+	case !isText:
+		return nil, &found{binary: true}
 	}
-	if !isText {
-		g.binary++
-		return nil, nil
-	}
-	if !bytes.Contains(data, g.prefix) {
-		return nil, nil
-	}
-	return bytes.TrimPrefix(data, []byte("\uFEFF")), nil
+	return data, nil
 }
 
-// content reads a file of size bytes into the memory that all files share, if it
-// doesn't begin like a binary.
-func (g *grepping) content(file io.Reader, size int) (data []byte, isText bool, err error) {
-	g.memory = slices.Grow(g.memory[:0], size)[:size]
-	probe, err := fill(file, g.memory[:min(size, binaryProbe)])
-	if err != nil || bytes.IndexByte(g.memory[:probe], 0) >= 0 {
+// content reads a file into memory of its size, if it doesn't begin like a
+// binary.
+func content(file io.Reader, memory []byte) (data []byte, isText bool, err error) {
+	probe, err := fill(file, memory[:min(len(memory), binaryProbe)])
+	if err != nil || bytes.IndexByte(memory[:probe], 0) >= 0 {
 		return nil, false, err
 	}
-	rest, err := fill(file, g.memory[probe:])
-	return g.memory[:probe+rest], true, err
+	rest, err := fill(file, memory[probe:])
+	return memory[:probe+rest], true, err
 }
 
 // fill reads until there is no more to read or no more room, both of which are
@@ -205,17 +273,21 @@ func fill(from io.Reader, into []byte) (int, error) {
 }
 
 // matching returns the numbers, from 0, of the lines that match.
-func (g *grepping) matching(ctx context.Context, l textLines) ([]int, error) {
+func (g *grepping) matching(ctx context.Context, l textLines, h *hunt) ([]int, error) {
 	var hits []int
-	for i := range l.ends {
-		if i%4096 == 0 && ctx.Err() != nil {
+	for i, tried := 0, 0; i < len(l.ends) && int64(len(hits)) <= g.limit; i, tried = i+1, tried+1 {
+		if tried%1024 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
+		}
+		if len(h.texts) > 0 {
+			at := h.from(l.start(i))
+			if at < 0 {
+				break
+			}
+			i = l.at(at)
 		}
 		if g.pattern.Match(l.line(i)) {
 			hits = append(hits, i)
-			if int64(len(hits)) > g.limit {
-				break
-			}
 		}
 	}
 	return hits, nil
@@ -235,34 +307,34 @@ func (g *grepping) spanned(l textLines) []int {
 	return hits
 }
 
-// show adds the lines of one file that matched, and those around them.
-func (g *grepping) show(name string, l textLines, hits []int) error {
-	next := 0 // the first line not yet shown
+// near returns the lines that match and those around them, and no more than can
+// be shown.
+func (g *grepping) near(l textLines, hits []int) []foundLine {
+	var all []foundLine
+	size := 0
+	next := 0 // the first line not yet taken
 	for k, hit := range hits {
 		until := min(hit+g.around, len(l.ends)-1)
 		for i := max(hit-g.around, next); i <= until; i++ {
 			if k+1 < len(hits) && i == hits[k+1] {
-				break // the next hit shows it
+				break // the next hit takes it
 			}
-			mark := "-"
-			if i == hit {
-				mark = ":"
-			}
-			if err := g.add(fmt.Sprintf("%s:%d%s %s", name, i+1, mark, g.fit(l.line(i)))); err != nil {
-				return err
+			text, cut := g.fit(l.line(i))
+			all = append(all, foundLine{number: i + 1, hit: i == hit, cut: cut, text: text})
+			if size += len(text); int64(len(all)) > min(g.limit, maxLines) || size > maxOutput {
+				return all
 			}
 			next = i + 1
 		}
 	}
-	return nil
+	return all
 }
 
-// fit shows a line, or the part of a long one around its first match.
-func (g *grepping) fit(line []byte) string {
+// fit is a line as it is shown, or the part of a long one around its first match.
+func (g *grepping) fit(line []byte) (text string, cut bool) {
 	if utf8.RuneCount(line) <= maxGrepLine {
-		return strings.ToValidUTF8(string(line), "\uFFFD")
+		return strings.ToValidUTF8(string(line), "\uFFFD"), false
 	}
-	g.cut++
 	front := ""
 	if m := g.pattern.FindIndex(line); m != nil && utf8.RuneCount(line[:m[1]]) > maxGrepLine-2 {
 		front = "…"
@@ -272,7 +344,7 @@ func (g *grepping) fit(line []byte) string {
 		}
 	}
 	runes := []rune(strings.ToValidUTF8(string(line[:min(len(line), maxGrepLine*utf8.UTFMax)]), "\uFFFD"))
-	return front + string(runes[:min(len(runes), maxGrepLine-1-len([]rune(front)))]) + "…"
+	return front + string(runes[:min(len(runes), maxGrepLine-1-len([]rune(front)))]) + "…", true
 }
 
 // textLines is a text with the ends of its lines.
@@ -297,11 +369,15 @@ func newLines(text []byte) textLines {
 
 // line is a line without its line break, whatever form that has.
 func (l textLines) line(i int) []byte {
-	start := 0
-	if i > 0 {
-		start = l.ends[i-1] + 1
+	return bytes.TrimSuffix(l.text[l.start(i):l.ends[i]], []byte("\r"))
+}
+
+// start is where a line begins.
+func (l textLines) start(i int) int {
+	if i == 0 {
+		return 0
 	}
-	return bytes.TrimSuffix(l.text[start:l.ends[i]], []byte("\r"))
+	return l.ends[i-1] + 1
 }
 
 // at is the number of the line that a position is in.

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"strings"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/basisagent/basis/effects"
 	"github.com/basisagent/basis/effects/tools/fence"
+	"github.com/basisagent/basis/effects/tools/ignore"
 )
 
 // defaultLimit is how many lines ls, grep and glob give unless asked for more.
@@ -74,28 +72,7 @@ func (l *listing) result(head string) effects.Result {
 }
 
 // notGit keeps a walk out of git's own directory.
-func notGit(e fence.Entry) bool { return path.Base(e.Rel) != ".git" }
-
-// search visits everything below a place. A file is visited as itself.
-func search(ctx context.Context, f *fence.Fence, p fence.Place, depth int, visit func(fence.Entry) error) ([]string, error) {
-	fi, err := f.Stat(p)
-	if err != nil {
-		return nil, err
-	}
-	if fi.IsDir() {
-		o := fence.WalkOptions{Depth: depth, Entries: maxEntries, Enter: notGit}
-		return f.Walk(ctx, p, o, visit)
-	}
-	kind := fence.File
-	if !fi.Mode().IsRegular() {
-		kind = fence.Other
-	}
-	err = visit(fence.Entry{Rel: path.Base(p.Shown), Kind: kind, Place: p})
-	if errors.Is(err, fs.SkipAll) {
-		err = nil
-	}
-	return nil, err
-}
+func notGit(e fence.Entry) bool { return e.Name != ignore.RepoName }
 
 // newList makes the tool ls.
 func newList(f *fence.Fence) effects.Tool {
@@ -113,12 +90,8 @@ func newList(f *fence.Fence) effects.Tool {
 				return failed(err)
 			}
 			l := &listing{limit: a.number("limit", defaultLimit), empty: "(no entries)"}
-			depth := a.number("depth", 1)
-			remarks, err := search(ctx, f, p, int(max(depth, 1)), func(e fence.Entry) error {
-				if depth == 0 {
-					return fs.SkipAll
-				}
-				return l.add("[" + string(e.Kind) + "] " + e.Rel)
+			remarks, err := list(ctx, f, p, int(a.number("depth", 1)), func(e fence.Entry) error {
+				return l.add("[" + string(e.Kind) + "] " + e.Rel())
 			})
 			if err != nil {
 				return failed(err)
@@ -129,19 +102,35 @@ func newList(f *fence.Fence) effects.Tool {
 	})
 }
 
-// newGlob makes the tool glob.
-func newGlob(f *fence.Fence) effects.Tool {
+// list visits what is below a place, to a depth. A file is visited as itself.
+func list(ctx context.Context, f *fence.Fence, p fence.Place, depth int, visit func(fence.Entry) error) ([]string, error) {
+	e, err := f.Entry(p)
+	switch {
+	case err != nil || depth <= 0:
+		return nil, err
+	case e.Kind == fence.Dir:
+		return f.Walk(ctx, p, fence.WalkOptions{Depth: depth, Entries: maxEntries, Enter: notGit}, visit)
+	}
+	if err = visit(e); errors.Is(err, fs.SkipAll) {
+		err = nil
+	}
+	return nil, err
+}
+
+// newGlob makes the tool glob. The path of the user's excludes file may be empty.
+func newGlob(f *fence.Fence, excludes string) effects.Tool {
 	return newTool(tool{
 		spec: reading("glob", "Find files by name: * stays within a directory, ** does not; a pattern without / matches names at any depth."),
 		members: []member{
 			{name: "pattern", kind: kindString, required: true},
 			whereMember(),
+			noIgnoreMember(),
 			limitMember(),
 		},
 		line: func(a args) string { return a.text("pattern", "") + " in " + a.text("path", ".") },
 		run: func(ctx context.Context, a call) effects.Result {
 			pattern := a.text("pattern", "")
-			match, err := matcher(pattern)
+			g, err := newGlobPattern(pattern)
 			if err != nil {
 				return failed(err)
 			}
@@ -150,29 +139,24 @@ func newGlob(f *fence.Fence) effects.Tool {
 				return failed(err)
 			}
 			l := &listing{limit: a.number("limit", defaultLimit), empty: "(no matches)"}
-			remarks, err := search(ctx, f, p, 0, func(e fence.Entry) error {
-				if e.Kind != fence.File || !match(e.Rel) {
+			s := &sift{fence: f, start: p, glob: g, all: a.flags["no_ignore"], excludes: excludes}
+			remarks, err := s.search(ctx, nil, func(e fence.Entry) error {
+				if e.Kind != fence.File || !g.match(e) {
 					return nil
 				}
-				return l.add(e.Rel)
+				return l.add(e.Rel())
 			})
 			if err != nil {
 				return failed(err)
 			}
 			l.remarks = append(l.remarks, remarks...)
+			s.leftOut(l)
 			return l.result("glob " + p.Shown + " /" + oneLine(pattern) + "/")
 		},
 	})
 }
 
-// matcher compiles a glob for paths relative to where the search began.
-func matcher(pattern string) (func(rel string) bool, error) {
-	clean := strings.TrimPrefix(pattern, "./")
-	if clean == "" || !doublestar.ValidatePattern(clean) {
-		return nil, &problem{CodePattern, fmt.Sprintf("glob %q is not a valid pattern", pattern)}
-	}
-	if !strings.Contains(clean, "/") {
-		clean = "**/" + clean
-	}
-	return func(rel string) bool { return doublestar.MatchUnvalidated(clean, rel) }, nil
+// invalidGlob is the error for a pattern that does not parse.
+func invalidGlob(pattern string) error {
+	return &problem{CodePattern, fmt.Sprintf("glob %q is not a valid pattern", pattern)}
 }

@@ -121,3 +121,98 @@ func TestListsAreBoundedWhateverTheLimit(t *testing.T) {
 		t.Errorf("grep gives %d lines that end %q, want 2000 and why", n, tail(got.Output))
 	}
 }
+
+// TOOL-65: what git ignores is left out of grep and glob, unless it is named or
+// asked for.
+func TestSearchHeedsIgnoreRules(t *testing.T) {
+	b := newBench(t, Options{Excludes: "EXCLUDES"},
+		".git/config", "hit", ".git/info/exclude", "mine\n", ".gitignore", "*.log\n!keep.log\n/build/\nvendor\n",
+		"a.go", "hit", "a.log", "hit", "keep.log", "hit", "mine", "hit", "ours", "hit", "build/out.go", "hit", "build/.gitignore", "!out.go\nb\n", "build/b", "hit",
+		"x/build/in.go", "hit", "x/.gitignore", "!*.log\nin.go\n", "x/a.log", "hit", "x/vendor", "-> ../z", "z/a", "hit",
+		"sub/.git/HEAD", "hit", "sub/a.log", "hit", "sub/.gitignore", "only", "sub/only", "hit")
+	tests := []struct{ name, path, all, want string }{
+		{"the whole workspace", ".", "", ".gitignore a.go keep.log ours sub/.gitignore sub/a.log x/.gitignore x/a.log z/a"},
+		{"with no_ignore", ".", "true", ".gitignore a.go a.log build/.gitignore build/b build/out.go keep.log mine ours sub/.gitignore sub/a.log sub/only x/.gitignore x/a.log x/build/in.go z/a"},
+		{"below a directory", "x", "", "x/.gitignore x/a.log"},
+		{"an ignored directory by name", "build", "", "build/.gitignore build/out.go"},
+		{"an ignored file by name", "a.log", "", "a.log"},
+		{"git's own by name", ".git", "", ".git/config .git/info/exclude"},
+	}
+	for _, tt := range tests {
+		got := b.call(t, "grep", in("pattern", "hit|.", "path", tt.path, "no_ignore", tt.all != ""))
+		var names []string
+		for _, line := range strings.Split(got.Output, "\n")[1:] {
+			name, _, _ := strings.Cut(line, ":")
+			if len(names) == 0 || names[len(names)-1] != name {
+				names = append(names, name)
+			}
+		}
+		if got := strings.Join(names, " "); got != tt.want {
+			t.Errorf("grep in %s finds %s, want %s", tt.name, got, tt.want)
+		}
+		got = b.call(t, "glob", in("pattern", "*", "path", tt.path, "no_ignore", tt.all != ""))
+		_, list, _ := strings.Cut(got.Output, "\n")
+		if strings.ReplaceAll(list, "\n", " ") != relative(tt.want, tt.path) {
+			t.Errorf("glob in %s finds %s, want %s", tt.name, list, relative(tt.want, tt.path))
+		}
+	}
+	want(t, "ls", b.call(t, "ls", in("path", "build")), "list build\n[file] .gitignore\n[file] b\n[file] out.go")
+}
+
+// relative takes a directory off the front of names.
+func relative(names, dir string) string {
+	return strings.ReplaceAll(" "+names, " "+dir+"/", " ")[1:]
+}
+
+// TOOL-65: rules above the workspace, the user's own, and those without a
+// repository.
+func TestSearchFindsRulesAround(t *testing.T) {
+	dir := t.TempDir()
+	b := newBench(t, Options{Excludes: filepath.Join(dir, "ignore")}, "a", "hit", "b", "hit", "c", "hit", "d", "hit", "sub/c", "hit", "sub/d", "hit")
+	b.put(t, ".gitignore", "a")
+	b.put(t, "../.gitignore", "/ws/b")
+	want(t, "glob without a repository", b.call(t, "glob", in("pattern", "*")), "glob . /*/\n.gitignore\nb\nc\nd\nsub/c\nsub/d")
+	want(t, "glob below, without a repository", b.call(t, "glob", in("pattern", "*", "path", "sub")), "glob sub /*/\nc\nd")
+	b.put(t, "../.git/", "")
+	want(t, "glob below the top of a repository", b.call(t, "glob", in("pattern", "*")), "glob . /*/\n.gitignore\nc\nd\nsub/c\nsub/d")
+	bench{dir: dir}.put(t, "ignore", "ws/sub/c\nd\n")
+	want(t, "glob with the user's rules", b.call(t, "glob", in("pattern", "*")), "glob . /*/\n.gitignore\nc")
+	want(t, "glob below, with the user's rules", b.call(t, "glob", in("pattern", "c", "path", "sub", "noIgnore", true)), "glob sub /c/\nc")
+}
+
+// TOOL-65: where only ignored names are left, the result says so.
+func TestSearchSaysThatAllIsIgnored(t *testing.T) {
+	b := newBench(t, Options{}, ".gitignore", "*.o\n/out/\n", "a.o", "hit", "out/a.c", "hit", "b.c", "miss")
+	const two, one = "\n[2 ignored names were left out; no_ignore searches them too]", "\n[1 ignored names were left out; no_ignore searches them too]"
+	want(t, "grep", b.call(t, "grep", in("pattern", "hit")), "search . /hit/\n(no matches)"+two)
+	want(t, "grep in *.c", b.call(t, "grep", in("pattern", "hit", "glob", "*.c")), "search . /hit/\n(no matches)"+one)
+	want(t, "grep with a match", b.call(t, "grep", in("pattern", "miss")), "search . /miss/\nb.c:1: miss")
+	want(t, "grep with no_ignore", b.call(t, "grep", in("pattern", "hat", "no_ignore", true)), "search . /hat/\n(no matches)")
+	want(t, "glob", b.call(t, "glob", in("pattern", "a.*")), "glob . /a.*/\n(no matches)"+two)
+	want(t, "glob elsewhere", b.call(t, "glob", in("pattern", "src/*.c")), "glob . /src/*.c/\n(no matches)")
+}
+
+// TOOL-21: a glob with directories in front is looked for only there, and finds
+// the same.
+func TestGlobLooksWhereItLeads(t *testing.T) {
+	b := newBench(t, Options{}, "a/b/c.go", "", "a/b/d/e.go", "", "a/x.go", "", "b/c.go", "", "ab/c.go", "", "l", "-> a/b", "a/[x]/y.go", "")
+	tests := []struct{ pattern, want string }{
+		{"a/b/*.go", "a/b/c.go"},
+		{"a/b/**/*.go", "a/b/c.go a/b/d/e.go"},
+		{"a/b/c.go", "a/b/c.go"},
+		{"a/*.go", "a/x.go"},
+		{"*/*.go", "a/x.go ab/c.go b/c.go"},
+		{"a/{b,b/d}/*.go", "a/b/c.go a/b/d/e.go"},
+		{"a/b*/?.go", "a/b/c.go"},
+		{`a/\[x\]/*.go`, "a/[x]/y.go"},
+		{"a/[[]x]/*.go", "a/[x]/y.go"},
+		{"l/*.go", "(no matches)"}, // its target is met as a/b
+		{"a/b", "(no matches)"},
+	}
+	for _, tt := range tests {
+		_, got, _ := strings.Cut(b.call(t, "glob", in("pattern", tt.pattern)).Output, "\n")
+		if got = strings.ReplaceAll(got, "\n", " "); got != tt.want {
+			t.Errorf("glob %s finds %s, want %s", tt.pattern, got, tt.want)
+		}
+	}
+}

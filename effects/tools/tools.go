@@ -19,6 +19,7 @@ type Options struct {
 	Root       string   // the workspace and working directory; it must exist
 	ReadRoots  []string // other directories that may be read
 	WriteRoots []string // other directories that may be written
+	Excludes   string   // the user's own file of git's ignore rules; "" is none
 	NoShell    bool     // spawn refuses commands
 
 	Env            []string      // the whole environment of commands, as NAME=value; see proc.Environ
@@ -64,11 +65,12 @@ const (
 // The bounds of the file tools. A result of theirs fits the limit that a model
 // is shown (TOOL-11), so each tool itself says how to see the rest.
 const (
-	maxOutput  = 48 << 10 // bytes of a result, but for its last lines
-	maxLines   = 2000     // lines of a result, but for its first and its last
-	maxEntries = 100_000  // names that one walk looks at
-	maxEdit    = 32 << 20 // bytes of a file that edit takes
-	maxSearch  = 16 << 20 // bytes of a file that grep looks into
+	maxOutput  = 48 << 10  // bytes of a result, but for its last lines
+	maxLines   = 2000      // lines of a result, but for its first and its last
+	maxEntries = 500_000   // names that one walk looks at
+	maxEdit    = 32 << 20  // bytes of a file that edit takes
+	maxSearch  = 16 << 20  // bytes of a file that grep looks into
+	maxIgnore  = 256 << 10 // bytes of a file of ignore rules that is heeded
 )
 
 // Names are the names that tools of this program have, in the order of the roster.
@@ -89,7 +91,7 @@ func New(o Options) ([]effects.Tool, error) {
 	if o.CommandCeiling <= 0 {
 		o.CommandCeiling = DefaultCommandCeiling
 	}
-	all := []effects.Tool{newRead(f), newList(f), newGrep(f), newGlob(f), newWrite(f), newEdit(f)}
+	all := []effects.Tool{newRead(f), newList(f), newGrep(f, o.Excludes), newGlob(f, o.Excludes), newWrite(f), newEdit(f)}
 	if offersSkills(o.Skills) {
 		all = append(all, newLoadSkill(o.Skills))
 	}

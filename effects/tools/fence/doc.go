@@ -6,7 +6,8 @@
 // every link that exists, and checks where that leads. Everything afterwards is
 // done through os.Root on the root that the place lies under, so a link that is
 // swapped in between the check and the use can lead around inside that root but
-// never out of it.
+// never out of it. A walk holds the directories that it is in open and opens each
+// name in them by itself; where the system allows it, no link is followed then.
 //
 // The hooks and the configuration of a git repository are never written,
 // because git runs what they say.
@@ -18,10 +19,10 @@
 //   - a file is replaced whole or not at all, keeps its permission bits, and a
 //     failed replacement leaves nothing behind;
 //   - a walk enters each directory once, ends in spite of links that go round in
-//     circles, and says what it left out.
+//     circles, and says what it left out, but for what its filter did.
 //
 // Replacing a file by a rename gives it a new identity: other hard links to it
 // keep the old content.
 //
-// A Fence holds no descriptors and may be used by several goroutines at once.
+// A Fence holds no descriptors between calls and may be used by several goroutines at once.
 package fence

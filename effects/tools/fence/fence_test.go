@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -204,8 +205,8 @@ func TestSwappedLinkCannotEscape(t *testing.T) {
 	if err := f.Replace(p, []byte("stolen"), nil); codeOf(err) != CodeOutside {
 		t.Errorf("Replace through a swapped link = %v, want %s", err, CodeOutside)
 	}
-	if _, err := f.readDir(p); codeOf(err) != CodeOutside {
-		t.Errorf("readDir through a swapped link = %v, want %s", err, CodeOutside)
+	if _, err := f.Walk(t.Context(), p, WalkOptions{}, nil); codeOf(err) != CodeOutside {
+		t.Errorf("Walk through a swapped link = %v, want %s", err, CodeOutside)
 	}
 	if got := content(t, out); !slices.Equal(got, []string{"v=OUT/v"}) {
 		t.Errorf("outside there is now %q, want it unchanged", got)
@@ -401,7 +402,7 @@ func walked(t *testing.T, f *Fence, path string, o WalkOptions) []string {
 	}
 	var all []string
 	remarks, err := f.Walk(t.Context(), p, o, func(e Entry) error {
-		all = append(all, string(e.Kind)+" "+e.Rel)
+		all = append(all, string(e.Kind)+" "+e.Rel())
 		return nil
 	})
 	if err != nil {
@@ -502,4 +503,172 @@ func TestMissingWorkspaceIsNamed(t *testing.T) {
 	if _, err := New(Options{Base: ws}); err == nil || !strings.Contains(err.Error(), ws) {
 		t.Errorf("New(%s) = %v, want an error that names it", ws, err)
 	}
+}
+
+// FR-035, TOOL-13: nothing that is swapped in while a walk goes on leads out of
+// the directory that it holds open.
+func TestSwappedLinkCannotEscapeAWalk(t *testing.T) {
+	f, ws, out := setUp(t, Options{})
+	tree(t, ws, "a/", "a/d/", "a/d/x", "a/v")
+	p, err := f.Resolve("a", Read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := openDir(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.close()
+	for _, name := range []string{"a/d", "a/v"} {
+		if err := os.RemoveAll(filepath.Join(ws, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree(t, ws, "a/d -> "+out, "a/v -> "+out+"/v")
+	if below, err := h.below("d"); err == nil {
+		below.close()
+		t.Error("a directory that became a link is opened, want an error")
+	}
+	if file, _, err := h.open("v"); err == nil {
+		file.Close()
+		t.Error("a file that became a link is opened, want an error")
+	}
+	if err := os.Rename(filepath.Join(ws, "a"), filepath.Join(ws, "b")); err != nil {
+		t.Fatal(err)
+	}
+	tree(t, ws, "a -> "+out, "b/new")
+	file, size, err := h.open("new")
+	if err != nil || size == 0 {
+		t.Fatalf("open in a directory that was moved = %d bytes, %v, want its file", size, err)
+	}
+	file.Close()
+}
+
+// FR-036: what became a pipe after it was listed is not waited for.
+func TestEntryThatBecameAPipe(t *testing.T) {
+	f, ws, _ := setUp(t, Options{})
+	tree(t, ws, "a", "b")
+	p, err := f.Resolve(".", Read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got error
+	_, err = f.Walk(t.Context(), p, WalkOptions{}, func(e Entry) error {
+		if e.Name != "b" {
+			return os.Remove(filepath.Join(ws, "b"))
+		}
+		if err := syscall.Mkfifo(filepath.Join(ws, "b"), 0o600); err != nil {
+			return err
+		}
+		_, _, got = e.Open()
+		return nil
+	})
+	if err != nil || codeOf(got) != CodeNotRegular {
+		t.Errorf("Open of what became a pipe = %v (%v), want %s", got, err, CodeNotRegular)
+	}
+}
+
+// oddOut is a Filter that leaves out names with "odd" in them, and what a
+// directory's own file "odd" names.
+type oddOut struct{ also string }
+
+func (o oddOut) Enter(d *Directory) Filter {
+	if d.Has("odd") {
+		o.also = string(d.ReadFile("odd", 100))
+	}
+	return o
+}
+
+func (o oddOut) Skip(e Entry) bool {
+	return strings.Contains(e.Name, "odd") || o.also != "" && e.Name == o.also
+}
+
+// A filter is asked for each directory and name, also below a link, and what it
+// leaves out is not looked at.
+func TestWalkFilter(t *testing.T) {
+	f, ws, _ := setUp(t, Options{})
+	tree(t, ws, "odd", "a/", "a/odd/", "a/odd/x", "a/b", "s/", "s/l -> ../a", "s/b", "s/oddlink -> nowhere")
+	if err := os.WriteFile(filepath.Join(ws, "odd"), []byte("b"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := walked(t, f, ".", WalkOptions{Filter: oddOut{}}), []string{"dir a", "file a/b", "dir s", "dir s/l"}; !slices.Equal(got, want) {
+		t.Errorf("Walk = %q, want %q", got, want)
+	}
+	if got, want := walked(t, f, "s", WalkOptions{Filter: oddOut{}}), []string{"file b", "dir l", "file l/b"}; !slices.Equal(got, want) {
+		t.Errorf("Walk of s = %q, want %q", got, want)
+	}
+	got := walked(t, f, ".", WalkOptions{Filter: oddOut{}, Entries: 3})
+	if want := "stopped after looking at 3 names; use a narrower path"; got[len(got)-1] != want {
+		t.Errorf("Walk of 3 names = %q, want what is left out to count", got)
+	}
+}
+
+// Files are prepared before they are visited, each once, and visited in order
+// whatever the number of helpers; a walk that ends early leaves nothing running
+// and nothing open.
+func TestWalkPrepares(t *testing.T) {
+	f, ws, _ := setUp(t, Options{})
+	var want []string
+	for d := range 30 {
+		name := fmt.Sprintf("d%02d", d)
+		tree(t, ws, name+"/", name+"/sub/", name+"/sub/x")
+		want = append(want, name)
+		for i := range d * 5 % 80 {
+			file := fmt.Sprintf("%s/f%02d", name, i)
+			tree(t, ws, file)
+			want = append(want, file+"="+file)
+		}
+		want = append(want, name+"/sub", name+"/sub/x="+name+"/sub/x")
+	}
+	tree(t, ws, "z -> d01/f00")
+	want = append(want, "z=z")
+	p, err := f.Resolve(".", Read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := descriptors(t)
+	for _, stop := range []int{1 << 20, 0, 1, 7, 100, len(want) - 1} {
+		var prepared atomic.Int64
+		var got []string
+		o := WalkOptions{Prepare: func(e Entry) any {
+			prepared.Add(1)
+			file, _, err := e.Open()
+			if err != nil {
+				return err
+			}
+			file.Close()
+			return e.Path()
+		}}
+		_, err := f.Walk(t.Context(), p, o, func(e Entry) error {
+			if len(got) == stop {
+				return fs.SkipAll
+			}
+			if e.Found != nil {
+				got = append(got, e.Path()+"="+fmt.Sprint(e.Found))
+			} else {
+				got = append(got, e.Path())
+			}
+			return nil
+		})
+		if wanted := want[:min(stop, len(want))]; err != nil || !slices.Equal(got, wanted) {
+			t.Errorf("Walk that stops after %d = %v, %q, want %q", stop, err, got, wanted)
+		}
+		if n := int(prepared.Load()); stop > len(want) && n != strings.Count(strings.Join(want, " "), "=") {
+			t.Errorf("%d files were prepared, want each once", n)
+		}
+	}
+	if after := descriptors(t); after > before {
+		t.Errorf("%d descriptors are open after the walks, %d were before", after, before)
+	}
+}
+
+// descriptors is how many files this process has open, or 0 where that cannot
+// be seen.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	names, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(names)
 }

@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -81,6 +82,26 @@ func (f *Fence) ReadFile(p Place, limit int64) ([]byte, fs.FileInfo, error) {
 	}
 }
 
+// Peek returns the content of a regular file of at most limit bytes, wherever it
+// is. It is for what the program itself needs to know, and never for a path that
+// a model gave. It is nil if there is no such file or it cannot be read.
+func Peek(path string, limit int64) []byte {
+	file, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	fi, err := file.Stat()
+	if err != nil || !fi.Mode().IsRegular() {
+		return nil
+	}
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err != nil || int64(len(data)) > limit {
+		return nil
+	}
+	return data
+}
+
 // tooLarge is the error for a file of size bytes where limit are taken.
 func tooLarge(p Place, size, limit int64) error {
 	return &Error{
@@ -97,6 +118,14 @@ func regular(p Place, fi fs.FileInfo) error {
 	case fi.IsDir():
 		return &Error{Code: CodeDirectory, Path: p.Shown, Reason: "is a directory, not a file"}
 	default:
-		return &Error{Code: CodeNotRegular, Path: p.Shown, Reason: "is a pipe, device or socket, not a regular file"}
+		return notRegular(p)
 	}
+}
+
+// errNotRegular is what a handle says of what is not a regular file.
+var errNotRegular = errors.New("not a regular file")
+
+// notRegular is the error for a pipe, device or socket.
+func notRegular(p Place) error {
+	return &Error{Code: CodeNotRegular, Path: p.Shown, Reason: "is a pipe, device or socket, not a regular file"}
 }
