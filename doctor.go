@@ -56,7 +56,7 @@ type KnownTool struct {
 // Diagnose looks at a directory as the opening of a task with these options would,
 // but goes on where that would fail, asks no server and runs nothing.
 func (h *Home) Diagnose(dir string, o reducer.Options) (Diagnosis, error) {
-	root, err := canonical(dir)
+	root, err := directory(dir)
 	if err != nil {
 		return Diagnosis{}, err
 	}

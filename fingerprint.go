@@ -40,7 +40,7 @@ func Fingerprint(ctx context.Context, dir string) (string, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("fingerprint %s: %w", dir, err)
+		return "", fmt.Errorf("fingerprint %s: %w", dir, inner(err))
 	case !info.IsDir():
 		return "", fmt.Errorf("fingerprint %s: it is not a directory", dir)
 	}

@@ -125,7 +125,7 @@ func (h *Home) declarations(root string, f *found) error {
 func (f *found) use(hooks workspace.Hooks, declared workspace.Tools) {
 	f.hooks, f.tools = hooks.Hooks, declared.Tools
 	f.files = slices.Concat(f.config.Files, hooks.Files, declared.Files)
-	names := tools.Names()
+	names := slices.DeleteFunc(tools.Names(), func(name string) bool { return name == "compact" }) // reserved, and not there yet
 	for _, t := range declared.Tools {
 		names = append(names, t.Name)
 	}

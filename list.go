@@ -32,7 +32,7 @@ type Row struct {
 func (h *Home) List(workspace string) ([]Row, error) {
 	path, err := canonical(workspace)
 	if err != nil {
-		return nil, &OptionError{"workspace", workspace + " cannot be used: " + err.Error()}
+		return nil, &OptionError{"workspace", workspace + " cannot be used: " + inner(err).Error()}
 	}
 	key := WorkspaceKey(path)
 	if err := h.checkMarker(key, path, false); err != nil {

@@ -212,7 +212,7 @@ func (h *Home) adopt(spec Spec, key string) error {
 		(parent.DeadlineMS != 0 && parent.DeadlineMS <= h.o.Now().UnixMilli()) {
 		return &OptionError{"parent", fmt.Sprintf("task %s is no longer running", spec.Parent)}
 	}
-	return &OptionError{"parent", "tasks of tasks are not part of this version; spawn it detached"}
+	return &OptionError{"parent", "task cannot have tasks of its own in this version; spawn it detached"}
 }
 
 // depthBelow is how deep a task is that a command of another one asks for, be it

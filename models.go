@@ -27,7 +27,7 @@ type Listing struct {
 func (h *Home) Models(ctx context.Context, dir string, o reducer.Options) (Listing, error) {
 	if dir != "" {
 		var err error
-		if dir, err = canonical(dir); err != nil {
+		if dir, err = directory(dir); err != nil {
 			return Listing{}, err
 		}
 	}

@@ -42,7 +42,7 @@ type revoked struct {
 }
 
 // ErrNoRule says that there is no rule of that id.
-var ErrNoRule = errors.New("no such rule")
+var ErrNoRule = errors.New("there is no rule")
 
 // rulesLockWait is how long somebody who adds a rule waits for another one.
 const rulesLockWait = 2 * time.Second

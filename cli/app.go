@@ -168,7 +168,7 @@ func (a *app) versionCommand() *cli.Command {
 func (a *app) bare(context.Context, *cli.Command) error {
 	return &usageError{
 		what: `there is nothing to do: basis spawn <PROMPT>, or shorter basis "<PROMPT>", gives an agent work in this directory` +
-			"\n       usage: " + rootSynopsis,
+			"; usage: " + rootSynopsis,
 		next: "use `basis spawn <PROMPT>`, `basis fingerprint`, or `basis --help` for all commands; `basis serve --acp` is not part of this version",
 	}
 }

@@ -29,7 +29,7 @@ func (p *approver) Review(ctx context.Context, a basis.Approval) (basis.Verdict,
 		who = "subagent " + flat(a.Subagent) + ": "
 	}
 	p.con.say("\n" + who + tool + " wants to run")
-	if d := sentence(a.Description); d != "" {
+	if d := sentence(purpose(a)); d != "" {
 		p.con.say("  " + printable(d))
 	}
 	var lines []string
@@ -52,6 +52,16 @@ func (p *approver) Review(ctx context.Context, a basis.Approval) (basis.Verdict,
 		return basis.Verdict{}, err
 	}
 	return verdict(answer, a), nil
+}
+
+// purpose is what the tool is for: spawn runs commands, but is asked about a task
+// for a subagent, too.
+func purpose(a basis.Approval) string {
+	var p struct{ Mode string }
+	if a.Tool == "spawn" && json.Unmarshal(a.Preview, &p) == nil && p.Mode == "agent" {
+		return "Give this task to a subagent, which works here with the same tools."
+	}
+	return a.Description
 }
 
 // reach says what an answer for a project or for everywhere is about.

@@ -60,6 +60,30 @@ func TestSubject(t *testing.T) {
 	}
 }
 
+// CLI-70, TOOL-35: a task for a subagent is not asked about as a command.
+func TestPurpose(t *testing.T) {
+	for _, c := range []struct{ tool, preview, want string }{
+		{"spawn", `{"mode":"agent","body":"find it"}`, "Give this task to a subagent, which works here with the same tools."},
+		{"spawn", `{"mode":"command","body":"ls"}`, "its own"},
+		{"deploy", `{"mode":"agent"}`, "its own"},
+		{"write", ``, "its own"},
+	} {
+		a := basis.Approval{Tool: c.tool, Preview: json.RawMessage(c.preview), Description: "its own"}
+		if got := purpose(a); got != c.want {
+			t.Errorf("purpose(%s, %s) = %q, want %q", c.tool, c.preview, got, c.want)
+		}
+	}
+}
+
+// CLI-4: a path in a command to type is one word of it.
+func TestShellWord(t *testing.T) {
+	for s, want := range map[string]string{"/a/b-c_1.d": "/a/b-c_1.d", "/a b": "'/a b'", "/it's": `'/it'\''s'`, "": "''"} {
+		if got := shellWord(s); got != want {
+			t.Errorf("shellWord(%q) = %s, want %s", s, got, want)
+		}
+	}
+}
+
 // CLI-70: what would be written is shown, as the lines that go and that come.
 func TestChange(t *testing.T) {
 	for _, tt := range []struct {

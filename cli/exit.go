@@ -151,6 +151,7 @@ func explain(e *commandError) report {
 		option  *basis.OptionError
 		home    *basis.HomeError
 		point   *replay.NoPointError
+		nobody  *unaskable
 		follow  *basis.ContinueError
 	)
 	switch {
@@ -184,6 +185,10 @@ func explain(e *commandError) report {
 		failed.next = "use `basis wait " + follow.Ref.String() + "`"
 	case errors.As(e.err, &option):
 		failed.next = optionHint(option, failed.next)
+	case errors.As(e.err, &nobody):
+		failed.next = "use `basis spawn --approve never <PROMPT>` or `--approve always`, or give it work at a terminal"
+	case errors.Is(e.err, basis.ErrNoRule):
+		failed.next = "use `basis rules list` to see the ids"
 	case errors.As(e.err, &home):
 		failed.next = "set BASIS_DATA_DIR to a directory that can be written and try again"
 	case errors.As(e.err, &point):
@@ -201,6 +206,9 @@ func optionHint(o *basis.OptionError, otherwise string) string {
 			return "use `basis spawn --detached <PROMPT>`"
 		}
 		return "name a directory that exists with `-C DIR`"
+	}
+	if strings.HasPrefix(o.Field, "image") {
+		return "name a file with `--image FILE`, as `basis spawn --help` says"
 	}
 	return otherwise
 }

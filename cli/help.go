@@ -103,6 +103,8 @@ func examples(name string) string {
 		return "examples:\n  basis models\n  basis models --provider ollama --json | jq -r .id\n"
 	case "doctor":
 		return "It asks no server and runs nothing. Exit code 1 says that a task here would fail.\n\nexamples:\n  basis doctor\n  basis doctor -C ../other --json | jq '.settings[]'\n"
+	case "debug":
+		return "`basis debug decode --help` lists its flags.\n"
 	case "decode":
 		return "For bug reports: the body of a response in, one JSON object out. Calls may be carried\nout only where stop is tool_use; error_class says what went wrong, if anything did.\n\nexamples:\n  basis debug decode --wire openai-chat body.sse\n  curl … | basis debug decode --wire anthropic-messages --status 529 -\n"
 	case "rules":

@@ -85,7 +85,7 @@ func (a *app) listRules(c *cli.Command, h *basis.Home, dir string) error {
 func (a *app) revokeRule(c *cli.Command, h *basis.Home, dir, id string) error {
 	r, err := h.Revoke(dir, id)
 	if errors.Is(err, basis.ErrNoRule) {
-		return fmt.Errorf("there is no rule %q for %s", id, dir)
+		return fmt.Errorf("%w %q for %s", basis.ErrNoRule, id, dir)
 	}
 	if err != nil {
 		return err

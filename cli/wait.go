@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -73,6 +74,9 @@ func (a *app) ended(h *basis.Home, v *view, out basis.Outcome) error {
 	next := "basis watch " + out.Ref.String()
 	if t.State != string(reducer.StateSucceeded) {
 		next = synopsis("spawn")
+	}
+	if t.State == string(reducer.StateFailed) && out.State.Attaching && t.StoppedBy == "" { // it was never opened: what it was to read or use is at fault
+		next = "basis doctor -C " + shellWord(out.State.Workspace)
 	}
 	switch {
 	case v.lines && !v.out.watching: // the stream has said it
@@ -190,7 +194,7 @@ func (a *app) notItself(h *basis.Home, ref basis.Ref, what string) error {
 func (a *app) watchCommand() *cli.Command {
 	return &cli.Command{
 		Name: "watch", Usage: "show what a task did and does, without driving it",
-		Flags:  []cli.Flag{timeoutFlag(), jsonFlag()},
+		Flags:  []cli.Flag{text("timeout", "DURATION", "stop watching after this long; 30m if not given"), jsonFlag()},
 		Action: a.about("watch", a.watch),
 	}
 }
@@ -308,4 +312,12 @@ func (a *app) cancel(_ context.Context, c *cli.Command, h *basis.Home, ref basis
 	a.con.print("task " + ref.String() + ": cancel_requested\n")
 	a.con.say("next: use `" + next + "`")
 	return nil
+}
+
+// shellWord is s as a shell takes it for one word; a plain path stays as it is.
+func shellWord(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -164,6 +164,9 @@ func TestExplain(t *testing.T) {
 		"damaged":   {&basis.CorruptError{Path: "p", Seq: 3}, 1, "damaged", "basis verify " + ref.String()},
 		"poisoned":  {basis.ErrFailed, 1, "failed", "look at that disk"},
 		"parent":    {&basis.OptionError{Field: "parent", Reason: "x"}, 1, "failed", "basis spawn --detached"},
+		"nobody":    {&unaskable{"x"}, 1, "failed", "basis spawn --approve never <PROMPT>"},
+		"rule":      {basis.ErrNoRule, 1, "failed", "basis rules list"},
+		"image":     {&basis.OptionError{Field: "image x.png", Reason: "x"}, 1, "failed", "--image FILE"},
 		"other":     {errors.New("x"), 1, "failed", "retry with `basis wait <ID>`"},
 	} {
 		r := explain(&commandError{err: c.err, ref: ref, verb: "wait"})
