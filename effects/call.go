@@ -364,7 +364,7 @@ func (p *Performer) result(pieces []Piece, limits Limits) (output, shown reducer
 	output = reducer.Text{Blob: ref}
 	if cut {
 		where := ""
-		if !p.sealed {
+		if !p.redact.sealed() {
 			where = p.o.Blobs.Path(ref)
 		}
 		words, _ := limits.Fit(pieces, where)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/basisagent/basis/effects/schema"
@@ -92,12 +93,11 @@ func (s Secret) GoString() string { return s.String() }
 // it serves one agent, and OpenWorkspace comes before all that needs one.
 type Performer struct {
 	o       Options
-	redact  *strings.Replacer
+	redact  mask
 	hiding  func(more []Secret) *strings.Replacer
 	model   provider.Model
 	tools   []Tool
 	hooks   []Hook
-	sealed  bool
 	schemas map[string]*schema.Schema // by the tool's name
 	specs   []provider.Tool
 }
@@ -110,8 +110,26 @@ func NewPerformer(o Options) *Performer {
 	secrets := o.Secrets
 	o.Secrets = nil // what prints a performer does not ask a secret how
 	hiding := func(more []Secret) *strings.Replacer { return Redactor(slices.Concat(secrets, more)) }
-	return &Performer{o: o, hiding: hiding, redact: hiding(nil)}
+	p := &Performer{o: o, hiding: hiding}
+	p.redact.set(hiding(nil), true)
+	return p
 }
+
+// mask is what a performer keeps back. An opening may change it while a subagent
+// that has ended is being reported on.
+type mask struct{ now atomic.Pointer[masked] }
+
+type masked struct {
+	*strings.Replacer
+	sealed bool // the path of what is kept whole is not shown; so before the opening too
+}
+
+func (m *mask) set(r *strings.Replacer, sealed bool) { m.now.Store(&masked{r, sealed}) }
+
+// Replace hides the secrets in a text.
+func (m *mask) Replace(s string) string { return m.now.Load().Replace(s) }
+
+func (m *mask) sealed() bool { return m.now.Load().sealed }
 
 // Redactor puts the names of secrets in the place of their values, also where
 // these stand in JSON or one line at a time. A value that begins with another one
@@ -205,8 +223,7 @@ func (p *Performer) open(ctx context.Context, s reducer.State, out Out) {
 		return
 	}
 	p.model, p.tools, p.hooks, p.specs = w.Model, w.Tools, w.Hooks, nil
-	p.sealed = w.Sealed
-	p.redact = p.hiding(w.Secrets)
+	p.redact.set(p.hiding(w.Secrets), w.Sealed)
 	notes := p.compile()
 	for _, t := range w.Tools {
 		spec := t.Spec()

@@ -86,7 +86,7 @@ func TestSecretsStayOutOfEvents(t *testing.T) {
 		t.Errorf("reported %s, want no secret", all.String())
 	}
 	secret := Secret{Name: "SOME_KEY", Value: hushed}
-	if shown := fmt.Sprintf("%v %+v %#v", secret, []Secret{secret}, p) + fmt.Sprintf("%+v %#v", *p, *p); strings.Contains(shown, hushed) {
+	if shown := fmt.Sprintf("%v %+v %#v", secret, []Secret{secret}, p) + fmt.Sprintf("%+v %#v", p, p); strings.Contains(shown, hushed) {
 		t.Errorf("a secret prints as %s", shown)
 	}
 }
