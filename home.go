@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
@@ -38,6 +39,10 @@ type Options struct {
 
 	// Now is the clock. Nil is time.Now.
 	Now func() time.Time
+
+	// Logger takes what the harness had trouble with and dealt with. Nil
+	// discards it.
+	Logger *slog.Logger
 
 	// NewID makes ids of 32 lower-case hex digits. Nil is random.
 	NewID func() string
@@ -122,6 +127,9 @@ func Open(o Options) (*Home, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.NewID == nil {
 		o.NewID = randomID

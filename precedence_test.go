@@ -11,7 +11,7 @@ import (
 
 // PROV-9, PROV-10, CORE-23: what an agent was first opened with stays; then the task's
 // own word counts, then the environment's, and then the newest that the server
-// lists. A model that is named asks for no list.
+// lists. A model that is named asks for no list where no windows are told.
 func TestModelPrecedence(t *testing.T) {
 	server := providertest.NewServer(t, providertest.Options{Models: []string{"old", "new"}})
 	tests := []struct {

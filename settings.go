@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/basisagent/basis/effects/workspace"
 	"github.com/basisagent/basis/provider"
@@ -87,6 +89,10 @@ func (h *Home) choose(ctx context.Context, s reducer.State, f *found) error {
 			return err
 		}
 		model, f.window = said{newest.ID, fromDefault}, int64(newest.Window)
+	} else if s.Setup.Source.Model == "" { // the first opening
+		if f.window = h.windowOf(ctx, m, model.value); ctx.Err() != nil {
+			return context.Cause(ctx) // what was not found out is asked again
+		}
 	}
 	f.model = provider.Retry(m, h.patience)
 	f.source = reducer.Provenance{Provider: choice.Provider, Wire: choice.Wire, Model: model.value}
@@ -96,6 +102,30 @@ func (h *Home) choose(ctx context.Context, s reducer.State, f *found) error {
 	}
 	f.settings = h.settings(l, choice, model, f.config, s.Options)
 	return nil
+}
+
+// lookupLimit is how long the start of a task waits to learn a window.
+const lookupLimit = 3 * time.Second
+
+// windower is a client whose server tells the window of a model by its name.
+type windower interface {
+	Window(ctx context.Context, model string) (int, error)
+}
+
+// windowOf is the window of a model that is named, 0 where it can't be learned.
+// Where the server tells no windows it is not asked.
+func (h *Home) windowOf(ctx context.Context, m resolve.Model, name string) int64 {
+	w, ok := m.(windower)
+	if !ok {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
+	defer cancel()
+	n, err := w.Window(ctx, name)
+	if err != nil {
+		h.o.Logger.LogAttrs(ctx, slog.LevelWarn, "the window of the model could not be learned", slog.String("model", name), slog.Any("error", err))
+	}
+	return int64(n)
 }
 
 // newest is the newest model that an endpoint lists.

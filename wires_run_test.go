@@ -52,7 +52,7 @@ type talk struct {
 func newTalk(t *testing.T, on onWire) *talk {
 	t.Helper()
 	w := &talk{t: t, on: on}
-	w.server = providertest.NewServer(t, providertest.Options{Wire: on.wire, Answer: w.answer})
+	w.server = providertest.NewServer(t, providertest.Options{Wire: on.wire, Answer: w.answer, Models: []string{on.model}})
 	env := map[string]string{on.key: on.canary()}
 	h, err := Open(Options{
 		Dir: t.TempDir(), Getenv: func(name string) string { return env[name] }, MinFree: -1,

@@ -67,13 +67,33 @@ func (m *Model) CloseIdleConnections() { m.client.CloseIdle() }
 func (m *Model) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Chunk, error] {
 	return func(yield func(provider.Chunk, error) bool) {
 		source := reducer.Provenance{Provider: m.name, Model: req.Model, Wire: Wire}
-		path := "models/" + url.PathEscape(strings.TrimPrefix(req.Model, "models/")) + ":streamGenerateContent?alt=sse"
 		m.client.Send(ctx, wire.Ask{
-			Path: path, Source: source, Decode: DecodeResponse,
+			Path: modelPath(req.Model) + ":streamGenerateContent?alt=sse", Source: source, Decode: DecodeResponse,
 			Encode:  func() (wire.Body, error) { return m.encoder.encode(req, source) },
 			Refused: func() bool { return m.encoder.refuse(req, source) },
 		}, yield)
 	}
+}
+
+// modelPath is where a model is, below the base URL and its version.
+func modelPath(id string) string {
+	return "models/" + url.PathEscape(strings.TrimPrefix(id, "models/"))
+}
+
+// Window is how many tokens of context the server says that a model has (GET
+// v1beta/models/MODEL); 0 if it doesn't say. The error is always a
+// [*provider.Error].
+func (m *Model) Window(ctx context.Context, model string) (int, error) {
+	data, e := m.client.Get(ctx, modelPath(model))
+	if e != nil {
+		return 0, e
+	}
+	c := wirejson.NewCursor(data)
+	info, _ := readModel(&c)
+	if err := c.End(); err != nil {
+		return 0, m.client.NotAListing(err)
+	}
+	return info.Window, nil
 }
 
 // maxPages bounds a listing: a server that never says that it is done is not

@@ -101,9 +101,14 @@ func (gemini) failure(status int, f Failure) string {
 func (gemini) listing(ids []string) string {
 	var rows []string
 	for _, id := range ids {
-		rows = append(rows, object(`{"name":%s,"inputTokenLimit":1048576,"supportedGenerationMethods":["generateContent"]}`, "models/"+id))
+		rows = append(rows, gemini{}.row(id))
 	}
 	return `{"models":[` + strings.Join(rows, ",") + `]}`
+}
+
+// row is one model of the listing; it is also served by itself.
+func (gemini) row(id string) string {
+	return object(`{"name":%s,"inputTokenLimit":1048576,"supportedGenerationMethods":["generateContent"]}`, "models/"+id)
 }
 
 func isGemini3(model string) bool { return strings.HasPrefix(model, "gemini-3") }

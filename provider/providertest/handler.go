@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -37,6 +39,7 @@ type Handler struct {
 
 	mu         sync.Mutex
 	requests   []Request
+	lookups    []string
 	violations []error
 	ledger     *ledger
 	served     int
@@ -57,6 +60,14 @@ func (h *Handler) Requests() []Request {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return append([]Request(nil), h.requests...)
+}
+
+// Lookups are the paths of the requests for a list of models, or for one of
+// them, so far.
+func (h *Handler) Lookups() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]string(nil), h.lookups...)
 }
 
 // Violations are the faults of requests that a strict server would refuse.
@@ -124,7 +135,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	case r.Method == http.MethodGet:
-		h.list(w, d)
+		h.list(w, r, d)
 		return
 	}
 	body, err := io.ReadAll(r.Body)
@@ -151,13 +162,24 @@ func (h *Handler) check(d dialect, req Request) error {
 	return d.check(req, h.ledger)
 }
 
-func (h *Handler) list(w http.ResponseWriter, d dialect) {
+func (h *Handler) list(w http.ResponseWriter, r *http.Request, d dialect) {
+	h.mu.Lock()
+	h.lookups = append(h.lookups, r.URL.Path)
+	h.mu.Unlock()
 	models := h.opts.Models
 	if models == nil {
 		models = []string{"test-model"}
 	}
+	body := d.listing(models)
+	if _, id, one := strings.Cut(r.URL.Path, "/v1beta/models/"); one {
+		if !slices.Contains(models, id) {
+			http.NotFound(w, r)
+			return
+		}
+		body = gemini{}.row(id)
+	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, d.listing(models))
+	_, _ = io.WriteString(w, body)
 }
 
 func (h *Handler) record(r *http.Request, wire string, body []byte) Request {

@@ -63,11 +63,11 @@ func dialectOf(wire string) dialect {
 // wireOf tells the wires apart by what they ask for; "" is no endpoint.
 func wireOf(r *http.Request) string {
 	path := r.URL.Path
+	if r.Method == http.MethodGet && strings.HasPrefix(path, "/v1beta/models") {
+		return provider.WireGemini
+	}
 	if r.Method == http.MethodGet && strings.HasSuffix(path, "/models") {
-		switch {
-		case strings.HasPrefix(path, "/v1beta/"):
-			return provider.WireGemini
-		case r.Header.Get("Anthropic-Version") != "":
+		if r.Header.Get("Anthropic-Version") != "" {
 			return provider.WireMessages
 		}
 		return provider.WireChat // the same as that of Responses
