@@ -45,7 +45,7 @@ func (r *renderer) update(u basis.Update) {
 		r.shown, r.said = "", false
 	case reducer.RoundStarted:
 		r.shown = ""
-		r.doing("waiting for " + e.Model)
+		r.doing("waiting for " + r.stream.State().Asked.Model)
 	case reducer.TurnEnded:
 		r.turnEnded(e)
 	default: // the public stream has lines for the others

@@ -299,12 +299,25 @@ func (p *Performer) runCall(ctx context.Context, s reducer.State, f reducer.RunC
 	if errors.Is(cause, ErrStopped) && c.Class == reducer.ClassNone {
 		return
 	}
-	out.Report(p.settle(c, r, err, cause, p.since(begun)))
+	e := p.settle(c, r, err, cause, p.since(begun))
+	e.Files = unseen(r.Files, s.Files)
+	out.Report(e)
+}
+
+// unseen is what a call saw of files that the state does not hold already.
+func unseen(files, known []reducer.FileSeen) []reducer.FileSeen {
+	var all []reducer.FileSeen
+	for _, f := range files {
+		if !slices.Contains(known, f) {
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
 // settle is the event about a result. A call that was cancelled has a cause.
 func (p *Performer) settle(c reducer.Call, r Result, err, cause error, ms int64) reducer.CallSettled {
-	e := reducer.CallSettled{Call: c.ID, Outcome: reducer.OutcomeDone, Code: r.Code, Summary: r.Summary, MS: ms, Files: r.Files}
+	e := reducer.CallSettled{Call: c.ID, Outcome: reducer.OutcomeDone, Code: r.Code, Summary: r.Summary, MS: ms}
 	if r.IsError {
 		e.Outcome = reducer.OutcomeFailed
 	}

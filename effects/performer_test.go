@@ -229,6 +229,22 @@ func TestSettledAndRedacted(t *testing.T) {
 	}
 }
 
+// What a call saw of a file stands in the journal once: one that is as the agent
+// last saw it is not named again, one that has changed or is no longer known is.
+func TestFilesAsTheyWereAreNotRecorded(t *testing.T) {
+	saw := []reducer.FileSeen{{Path: "/same", Digest: "1"}, {Path: "/changed", Digest: "2"}, {Path: "/new", Digest: "3"}, {Path: "/lost"}}
+	p := performer(newMemory(), result(Result{Files: saw}, nil))
+	c := aCall("clever", `{}`, reducer.ClassNone)
+	s := state(c)
+	s.Files = []reducer.FileSeen{{Path: "/lost", Digest: "4"}, {Path: "/changed", Digest: "1"}, {Path: "/same", Digest: "1"}}
+	out := &recorder{}
+	p.Perform(t.Context(), s, reducer.RunCall{Call: c.ID}, out)
+	got := out.only(t).(reducer.CallSettled).Files
+	if diff := cmp.Diff(saw[1:], got); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
 // TOOL-11, JRN-66, JRN-67: a long output goes to a blob, and only what exceeds
 // what a model is shown is cut, with the place of the whole; also where it is
 // long only in lines.
@@ -496,7 +512,7 @@ func TestCallModel(t *testing.T) {
 		provider.CallDelta{Name: "plain"},
 		provider.CallDelta{},
 		provider.Done{Answer: provider.Answer{
-			Stop: reducer.StopToolUse, StopRaw: "tool_calls", Usage: usage, Attempt: 2, Served: "m-2026", Request: reducer.RequestInfo{Digest: "d", Size: 9},
+			Stop: reducer.StopToolUse, StopRaw: "function_call", Usage: usage, Attempt: 2, Served: "m-2026", Request: reducer.RequestInfo{Digest: "d", Size: 9},
 			Items: []reducer.Item{
 				{Type: reducer.ItemText, Text: reducer.T(long)},
 				{Type: reducer.ItemCall, ID: "v1", Name: "plain", Args: reducer.T(`{"x":"` + long + `"}`)},
@@ -520,7 +536,7 @@ func TestCallModel(t *testing.T) {
 		t.Errorf("attempt (-want +got):\n%s", diff)
 	}
 	a := out.events[1].(reducer.ModelAnswered)
-	if a.Round != "r1" || a.StopRaw != "tool_calls" || a.Attempt != 2 || a.Served != "m-2026" || a.Usage != usage || a.Request.Size != 9 || a.Source != (reducer.Provenance{}) {
+	if a.Round != "r1" || a.StopRaw != "function_call" || a.Attempt != 2 || a.Served != "m-2026" || a.Usage != usage || a.Request.Size != 9 || a.Source != (reducer.Provenance{}) {
 		t.Errorf("answer = %+v, want what the wire said where it differs", a)
 	}
 	heads := []reducer.CallHead{

@@ -88,7 +88,7 @@ func (p *Performer) answered(s reducer.State, round string, a provider.Answer) (
 	e := reducer.ModelAnswered{
 		Round: round, Items: a.Items, Stop: a.Stop, Usage: a.Usage, Request: a.Request,
 	}
-	if a.StopRaw != string(a.Stop) {
+	if a.StopRaw != string(a.Stop) && a.StopRaw != provider.StopWord(a.Source.Wire, a.Stop) {
 		e.StopRaw = a.StopRaw
 	}
 	if a.Source != s.Setup.Source {

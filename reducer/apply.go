@@ -1,6 +1,7 @@
 package reducer
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -164,6 +165,7 @@ func (s State) roundStarted(e RoundStarted) State {
 	s = s.showResults()
 	s.Rounds++
 	s.Turn.Round = e.Round
+	s.Asked = Asked{Model: cmp.Or(e.Model, s.Asked.Model), ToolsDigest: cmp.Or(e.ToolsDigest, s.Asked.ToolsDigest)}
 	s.Turn.Answer, s.Turn.Stop, s.Turn.Text, s.Turn.Partial = "", "", Text{}, Text{}
 	return s
 }

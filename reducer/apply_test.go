@@ -1,6 +1,7 @@
 package reducer
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -73,6 +74,41 @@ func TestSessionConfigured(t *testing.T) {
 	next, _ := Next(Apply(b.s, TurnStarted{Turn: "t1", Message: "m1"}))
 	if e, ok := next.(RoundStarted); !ok || e.Model != "m2" || e.Params.Effort != "high" || e.ToolsDigest != "t" {
 		t.Errorf("Next = %+v, want a round as configured", next)
+	}
+}
+
+// A round names the model and the tools only where
+// they are not those of the round before, and a journal's first round always does.
+func TestRoundsNameWhatIsNew(t *testing.T) {
+	b := newBench(t, AgentCreated{Kind: KindSession, Options: Options{Model: "m"}})
+	round := func(n int) RoundStarted {
+		t.Helper()
+		turn, id := "t"+strconv.Itoa(n), "r"+strconv.Itoa(n)
+		b.s = Apply(b.s, prompt("m"+strconv.Itoa(n)))
+		b.s = Apply(b.s, TurnStarted{Turn: turn, Message: "m" + strconv.Itoa(n)})
+		next, _ := Next(b.s)
+		e, ok := next.(RoundStarted)
+		if !ok || e.Round != id {
+			t.Fatalf("Next = %+v, want round %s", next, id)
+		}
+		b.s = Fold(b.s, e, ModelAnswered{Round: id, Stop: StopEndTurn}, TurnEnded{Turn: turn, Outcome: OutcomeOK}, MessageAnswered{Message: "m" + strconv.Itoa(n), Outcome: OutcomeOK})
+		return e
+	}
+	if e := round(1); e.Model != "m" || e.ToolsDigest != "t" {
+		t.Errorf("the first round = %+v, want the model and the tools", e)
+	}
+	if e := round(2); e.Model != "" || e.ToolsDigest != "" {
+		t.Errorf("the second round = %+v, want nothing said again", e)
+	}
+	b.sees(SessionConfigured{Model: "m2"})
+	if e := round(3); e.Model != "m2" || e.ToolsDigest != "" {
+		t.Errorf("after a change of model = %+v, want the model alone", e)
+	}
+	if a := b.s.Asked; a.Model != "m2" || a.ToolsDigest != "t" {
+		t.Errorf("Asked = %+v, want whom the newest round asked", a)
+	}
+	if a := Continue(b.s).Asked; a != (Asked{}) {
+		t.Errorf("Continue = %+v, want a journal that explains itself", a)
 	}
 }
 

@@ -253,12 +253,19 @@ func (s State) nextRound() (Event, bool) {
 	case s.Attaching:
 		return nil, false
 	}
-	return RoundStarted{
+	e := RoundStarted{
 		Round:       roundID(s.Rounds + 1),
 		Model:       s.Setup.Source.Model,
 		Params:      Params{Effort: cmp.Or(s.Options.Effort, s.Setup.Effort)},
 		ToolsDigest: s.Setup.ToolsDigest,
-	}, true
+	}
+	if e.Model == s.Asked.Model {
+		e.Model = ""
+	}
+	if e.ToolsDigest == s.Asked.ToolsDigest {
+		e.ToolsDigest = ""
+	}
+	return e, true
 }
 
 func boundText(b Bound) string {

@@ -315,10 +315,11 @@ type (
 		StoppedBy Bound   `json:"stopped_by,omitempty"`
 	}
 
-	// RoundStarted says what is asked of the model.
+	// RoundStarted says what is asked of the model. A model and tools that
+	// are not named are those of the round before in this journal.
 	RoundStarted struct {
 		Round       string `json:"round"`
-		Model       string `json:"model"`
+		Model       string `json:"model,omitempty"`
 		Params      Params `json:"params,omitzero"`
 		ToolsDigest string `json:"tools_digest,omitempty"`
 	}

@@ -10,7 +10,7 @@ import (
 // could say something else about a state that an earlier version has seen;
 // each agent.attached states it, and a reader checks decisions only where the
 // version is its own.
-const RulesVersion = 1
+const RulesVersion = 2
 
 // Limits of the rules.
 const (
@@ -84,7 +84,17 @@ type State struct {
 	// the conversation.
 	Files []FileSeen `json:"files,omitempty"`
 
+	// Asked is what the newest round said of the model and the tools: the next
+	// one says only what is new.
+	Asked Asked `json:"asked,omitzero"`
+
 	Transcript Transcript `json:"transcript"`
+}
+
+// Asked is whom a round asks, and with which tools.
+type Asked struct {
+	Model       string `json:"model,omitempty"`
+	ToolsDigest string `json:"tools_digest,omitempty"`
 }
 
 // Setup is what a workspace and the settings came to.

@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,6 +158,9 @@ func (c conformance) toolRound(t *testing.T) {
 		found := callsOf(a)
 		if a.Stop != want || n == 0 && (len(found) != 2 || found[0].Args.Inline != calls.Calls[0].Args || found[1].Name != "ls") {
 			t.Fatalf("answer %d = %+v, want %s and the calls as sent", n+1, a, want)
+		}
+		if usual := provider.StopWord(c.wire, want); a.StopRaw != cmp.Or(usual, string(want)) {
+			t.Errorf("answer %d says %q for %s, want the wire's usual word %q", n+1, a.StopRaw, want, usual)
 		}
 		req.Messages = append(req.Messages, round(fmt.Sprint("a", n), a)...)
 	}
