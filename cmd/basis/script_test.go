@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -34,7 +33,7 @@ func TestScripts(t *testing.T) {
 	golden.Script(t, filepath.Join("..", "..", "cli", "testdata", "script"), golden.Options{
 		Setup: setup, Condition: condition,
 		Commands: map[string]golden.Command{
-			"model": model, "release": release, "requests": requests, "request": request, "journal": journalOf,
+			"model": model, "vendor": vendor, "release": release, "requests": requests, "request": request, "journal": journalOf,
 		},
 	})
 }
@@ -49,10 +48,10 @@ func condition(name string) (bool, error) {
 
 // setup gives each script a home of its own, a workspace and no settings.
 func setup(e *testscript.Env) error {
-	for _, name := range []string{
-		"BASIS_BASE_URL", "BASIS_API_KEY", "BASIS_MODEL", "BASIS_TASK_ID", "BASIS_PARENT_TASK_ID", "XDG_DATA_HOME", "XDG_CONFIG_HOME",
-		"OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "TERM", "T", "J", "EXTRA",
-	} {
+	for _, name := range append(vendorVars(),
+		"BASIS_API_KEY", "BASIS_TASK_ID", "BASIS_PARENT_TASK_ID", "XDG_DATA_HOME", "XDG_CONFIG_HOME",
+		"OPENAI_BASE_URL", "OPENROUTER_API_KEY", "TERM", "T", "J", "EXTRA",
+	) {
 		e.Setenv(name, "")
 	}
 	if cache, err := exec.Command("go", "env", "GOCACHE").Output(); err == nil {
@@ -72,6 +71,7 @@ type modelKey struct{}
 // scripted is the model server of one script.
 type scripted struct {
 	handler *providertest.Handler
+	vendors int // so many were set up
 	holds   map[string]chan struct{}
 }
 
@@ -108,32 +108,30 @@ func model(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: model FILE [ID...]")
 	}
 	m := modelOf(ts)
-	var steps []providertest.Step
-	lines := bufio.NewScanner(strings.NewReader(ts.ReadFile(args[0])))
+	o := providertest.Options{Steps: m.steps(ts, args[0])}
+	if len(args) > 1 {
+		for _, id := range args[1:] {
+			o.Models = append(o.Models, strings.NewReplacer(`\e`, "\x1b", `\n`, "\n").Replace(id))
+		}
+	}
+	m.handler = providertest.NewHandler(o)
+	ts.Setenv("BASIS_BASE_URL", serve(ts, m.handler))
+	ts.Setenv("BASIS_MODEL", "test-model")
+}
+
+// steps are the answers that a file has, one a line, with words put in the
+// place of others.
+func (m *scripted) steps(ts *testscript.TestScript, file string, words ...string) (all []providertest.Step) {
+	lines := bufio.NewScanner(strings.NewReader(strings.NewReplacer(words...).Replace(ts.ReadFile(file))))
 	for lines.Scan() {
 		var a answer
 		if strings.TrimSpace(lines.Text()) == "" {
 			continue
 		}
 		ts.Check(json.Unmarshal(lines.Bytes(), &a))
-		steps = append(steps, m.step(a))
+		all = append(all, m.step(a))
 	}
-	o := providertest.Options{Steps: steps}
-	if len(args) > 1 {
-		for _, id := range args[1:] {
-			o.Models = append(o.Models, strings.NewReplacer(`\e`, "\x1b", `\n`, "\n").Replace(id))
-		}
-	}
-	h := providertest.NewHandler(o)
-	m.handler = h
-	server := httptest.NewServer(h)
-	ts.Defer(func() {
-		h.Close()
-		server.CloseClientConnections()
-		server.Close()
-	})
-	ts.Setenv("BASIS_BASE_URL", server.URL+"/")
-	ts.Setenv("BASIS_MODEL", "test-model")
+	return all
 }
 
 func (m *scripted) step(a answer) providertest.Step {

@@ -28,6 +28,9 @@ type Options struct {
 	// KeepBodies is how many of the newest bodies Requests still has; 0 is all.
 	// A long run's requests grow with the square of its rounds.
 	KeepBodies int
+	// Called is how many calls were given ids before, so that two servers of one
+	// conversation give different ones.
+	Called int
 	// Lenient takes requests that CheckRequest refuses.
 	Lenient bool
 }
@@ -49,7 +52,9 @@ type Handler struct {
 
 // NewHandler makes a handler. Close it after use, else hanging answers hang.
 func NewHandler(o Options) *Handler {
-	return &Handler{opts: o, closed: make(chan struct{}), changed: make(chan struct{}), ledger: newLedger()}
+	h := &Handler{opts: o, closed: make(chan struct{}), changed: make(chan struct{}), ledger: newLedger()}
+	h.ledger.calls = o.Called
+	return h
 }
 
 // Close ends every answer that holds or hangs. It must be called once.
