@@ -3,12 +3,14 @@ package basis
 import (
 	"context"
 	"errors"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,7 +18,9 @@ import (
 	"github.com/basisagent/basis/effects"
 	"github.com/basisagent/basis/journal"
 	"github.com/basisagent/basis/projections"
+	"github.com/basisagent/basis/provider"
 	"github.com/basisagent/basis/provider/providertest"
+	"github.com/basisagent/basis/provider/resolve"
 	"github.com/basisagent/basis/reducer"
 	"github.com/basisagent/basis/replay"
 )
@@ -169,6 +173,62 @@ func TestWaitTimesOut(t *testing.T) {
 	}
 	close(hold)
 	driver.Wait()
+}
+
+// slowModel answers everything after a while.
+type slowModel struct{ takes time.Duration }
+
+func (m slowModel) Stream(ctx context.Context, _ provider.Request) iter.Seq2[provider.Chunk, error] {
+	return func(yield func(provider.Chunk, error) bool) {
+		select {
+		case <-time.After(m.takes):
+			yield(provider.Done{Answer: answer("at last")}, nil)
+		case <-ctx.Done():
+			yield(nil, context.Cause(ctx))
+		}
+	}
+}
+
+func (slowModel) Models(context.Context) ([]provider.ModelInfo, error) { return nil, nil }
+
+// CLI-51, TASK-68: what a waiter has watched counts in its time: when it takes
+// over, no turn begins after the end of the wait, be there some of it left or none.
+func TestWaitCountsItsTimeOnce(t *testing.T) {
+	for name, tt := range map[string]struct { // a turn takes 5 s of 9
+		held  time.Duration // by somebody else
+		turns int           // that the wait drives
+	}{
+		"some is left":   {6 * time.Second, 1},
+		"little is left": {8850 * time.Millisecond, 1},
+		"all of it":      {0, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h, ws := newHome(t, nil), newWorkspace(t)
+				h.dial = func(provider.Choice, resolve.Options) (resolve.Model, error) { return slowModel{5 * time.Second}, nil }
+				ref, err := h.Spawn(Spec{Workspace: ws, Prompt: "one", Options: reducer.Options{BaseURL: "http://127.0.0.1:1", Model: "m"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				leave(t, h, ref, "two")
+				leave(t, h, ref, "three")
+				other, err := lockFile(filepath.Join(h.agentDir(ref), journal.LockFile))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tt.held == 0 {
+					other.release()
+				} else {
+					time.AfterFunc(tt.held, other.release)
+				}
+				_, err = h.Wait(t.Context(), ref, Drive{Timeout: 9 * time.Second})
+				answered := len(slices.DeleteFunc(kinds(t, h, ref), func(kind string) bool { return kind != "model.answered" }))
+				if s := sound(t, h, ref); !errors.Is(err, ErrTimeout) || answered != tt.turns || s.Ended() {
+					t.Errorf("Wait = %v after %d turns, want ErrTimeout after %d", err, answered, tt.turns)
+				}
+			})
+		})
+	}
 }
 
 // TASK-45, TASK-64, TASK-113: a cancel that came while nobody was there ends the
