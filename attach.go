@@ -64,12 +64,12 @@ func (h *Home) attach(ref Ref, d Drive) (*attachment, error) {
 // with everything that is due: what is in the inbox, and what the caller knows of.
 func (h *Home) take(ref Ref, inbox spool, due []arrival) (*attachment, error) {
 	dir := h.agentDir(ref)
-	base, err := strictBase(dir)
-	if err != nil {
-		return nil, &TaskError{Ref: ref, Err: err}
+	base, unfounded := strictBase(dir)
+	if isNewer(unfounded) {
+		return nil, &TaskError{Ref: ref, Err: unfounded}
 	}
 	r := newRun(inbox, h.o.Now)
-	f := &fold{r: r, state: base}
+	f := &fold{r: r, state: base, unfounded: unfounded}
 	o := h.journalOptions(ref.ID)
 	o.Anchors = anchors(dir)
 	w, _, err := journal.Open(dir, o, func(rec journal.Recovery) ([]journal.Draft, error) {
@@ -78,6 +78,9 @@ func (h *Home) take(ref Ref, inbox spool, due []arrival) (*attachment, error) {
 	if err != nil {
 		if errors.Is(err, journal.ErrLocked) {
 			err = ErrAttached
+		}
+		if unfounded != nil && errors.Is(err, unfounded) {
+			err = &TaskError{Ref: ref, Err: err}
 		}
 		return nil, err
 	}
@@ -117,12 +120,15 @@ func (h *Home) resume(f *fold, rec journal.Recovery, due []arrival) ([]journal.D
 	}
 	f.from = f.state
 	f.attach(append(spooled, due...), h.o.Now().UnixMilli())
+	if s := f.state; f.unfounded != nil && !s.Cancelled && !s.Failed && !s.Ended() {
+		return nil, f.unfounded // whatever is to end asks no model, and needs no conversation
+	}
 	return projections.Drafts(f.events...)
 }
 
 // replay folds what the journal holds, and says why it must not be gone on with.
 func (f *fold) replay(rec journal.Recovery) error {
-	all := history{state: f.state}
+	all := history{state: f.state, unfounded: f.unfounded != nil}
 	for e, err := range projections.Entries(rec.Records()) {
 		if err != nil {
 			return newerKind(all.state.Program, err)

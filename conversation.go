@@ -32,16 +32,27 @@ func (h *Home) Base(ref Ref) (reducer.State, error) {
 	}
 	s, err := baseOf(h.agentDir(ref), projections.ReadableEntry)
 	if err != nil {
-		err = &TaskError{Ref: ref, Err: err}
+		return reducer.State{}, &TaskError{Ref: ref, Err: &UnfoundedError{err}}
 	}
-	return s, err
+	return s, nil
 }
 
 // strictBase is Base for whoever goes on with the task: what this program does
 // not know is an error.
 func strictBase(dir string) (reducer.State, error) {
 	s, err := baseOf(dir, projections.Entry)
-	return s, newerKind("another version of basis", err)
+	if err == nil {
+		return s, nil
+	}
+	if err = newerKind("another version of basis", err); isNewer(err) {
+		return reducer.State{}, err
+	}
+	return reducer.State{}, &UnfoundedError{err}
+}
+
+func isNewer(err error) bool {
+	_, newer := errors.AsType[*NewerError](err)
+	return newer
 }
 
 func baseOf(dir string, decode func(journal.Record) (reducer.Entry, error)) (reducer.State, error) {
@@ -178,7 +189,7 @@ func (h *Home) settleOn(e *end, workspace string) error {
 	dir := h.agentDir(tip)
 	s, err := strictBase(dir)
 	if err != nil {
-		return err
+		return &TaskError{Ref: tip, Err: err}
 	}
 	checked, err := h.Check(tip)
 	if err == nil {

@@ -1,11 +1,13 @@
 package basis
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/basisagent/basis/journal"
@@ -305,6 +307,60 @@ func TestContinuedAnswerOutlivesTheOlderTask(t *testing.T) {
 			if ref, err := h.Spawn(continuing(spec, "third")); err == nil {
 				t.Errorf("Spawn = %s, want a refusal", ref)
 			}
+		})
+	}
+}
+
+// TASK-64, CLI-80, JRN-49: a task whose conversation is gone can't go on, but it can be
+// cancelled, and then it ends: also one that was killed in mid-turn, and no model is asked.
+func TestCancelWhatHasLostItsConversation(t *testing.T) {
+	for name, begun := range map[string]bool{"never begun": false, "in mid-turn": true} {
+		t.Run(name, func(t *testing.T) {
+			s := providertest.Script(t, providertest.Text("one"), providertest.CallTool("ls", `{}`), providertest.Step{Hang: providertest.HangHeaders})
+			h, ws := newHome(t, nil), newWorkspace(t)
+			spec := asking(s, ws, "first")
+			first, err := h.Run(limited(t), spec, Drive{})
+			h.ended(t, first, err)
+			second, err := h.Spawn(continuing(spec, "second"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked := 1
+			if begun {
+				ctx, cancel := context.WithCancel(limited(t))
+				var driver sync.WaitGroup
+				driver.Go(func() { _, _ = h.Wait(ctx, second, Drive{}) })
+				if err := s.WaitFor(limited(t), 3); err != nil {
+					t.Fatal(err)
+				}
+				cancel()
+				driver.Wait()
+				asked = 3
+			}
+			away := h.AgentDir(first.Ref) + ".away"
+			if err := os.Rename(h.AgentDir(first.Ref), away); err != nil {
+				t.Fatal(err)
+			}
+			_, err = h.Wait(limited(t), second, Drive{})
+			if _, ok := errors.AsType[*UnfoundedError](err); !ok {
+				t.Errorf("Wait = %v, want that the conversation is gone", err)
+			}
+			if ok, err := h.Cancel(second, "test"); !ok || err != nil {
+				t.Fatalf("Cancel = %v, %v, want it accepted", ok, err)
+			}
+			for range 2 {
+				out, err := h.Wait(limited(t), second, Drive{})
+				if got := h.ended(t, out, err); got.State != "cancelled" {
+					t.Errorf("Wait = %+v, want it cancelled", got)
+				}
+			}
+			if _, ended := h.Ended(second); !ended || len(s.Requests()) != asked {
+				t.Errorf("ended %v after %d requests, want it ended after %d", ended, len(s.Requests()), asked)
+			}
+			if err := os.Rename(away, h.AgentDir(first.Ref)); err != nil {
+				t.Fatal(err)
+			}
+			sound(t, h, second) // nothing in it is otherwise than with the conversation
 		})
 	}
 }

@@ -54,6 +54,16 @@ func (e *TaskError) Error() string { return fmt.Sprintf("task %s: %v", e.Ref, e.
 
 func (e *TaskError) Unwrap() error { return e.Err }
 
+// UnfoundedError says that the conversation a task continues can't be read as it
+// was then. The task can't go on; one that was cancelled ends at the next attach.
+type UnfoundedError struct{ Err error }
+
+func (e *UnfoundedError) Error() string {
+	return "the conversation that it continues cannot be read: " + e.Err.Error()
+}
+
+func (e *UnfoundedError) Unwrap() error { return e.Err }
+
 // RewoundError says that a repair has cut off records that a reader was given
 // already. They were never acknowledged: begin the reading anew.
 type RewoundError struct{ To uint64 }

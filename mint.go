@@ -302,6 +302,11 @@ func (h *Home) State(r Ref) (reducer.State, error) {
 	if err != nil {
 		return s, err
 	}
+	return h.foldOnto(s, r)
+}
+
+// foldOnto folds a task's own journal onto what came before it.
+func (h *Home) foldOnto(s reducer.State, r Ref) (reducer.State, error) {
 	for e, err := range h.Entries(context.Background(), r) {
 		if err != nil {
 			return s, err

@@ -269,13 +269,14 @@ func (r *run) retire(batch []arrival) error {
 
 // fold gathers the events of one commit and the state they lead to.
 type fold struct {
-	r       *run
-	about   projections.About // if a journal was replayed
-	from    reducer.State     // what the replay came to
-	state   reducer.State
-	events  []reducer.Event
-	entries []reducer.Entry
-	taken   []func() // to be called once the events are durable
+	r         *run
+	about     projections.About // if a journal was replayed
+	from      reducer.State     // what the replay came to
+	unfounded error             // why what the agent continues can't be read
+	state     reducer.State
+	events    []reducer.Event
+	entries   []reducer.Entry
+	taken     []func() // to be called once the events are durable
 }
 
 // record takes events without asking whether they are allowed.

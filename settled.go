@@ -38,9 +38,7 @@ func (h *Home) endOf(ref Ref, cause error) (all history, ended bool) {
 		return all, false
 	}
 	base, err := h.Base(ref)
-	if all.state = base; err != nil {
-		all.state, all.unfounded = reducer.State{}, true
-	}
+	all.state, all.unfounded = base, err != nil
 	for e, err := range h.Entries(context.Background(), ref) {
 		if err != nil {
 			return all, false
@@ -48,6 +46,13 @@ func (h *Home) endOf(ref Ref, cause error) (all history, ended bool) {
 		all.add(e)
 	}
 	return all, all.state.Ended()
+}
+
+// Ended is how a task has ended, and false if it has not, or if its own journal
+// can't be read. What it continues is not needed for that. Nothing is driven.
+func (h *Home) Ended(ref Ref) (Outcome, bool) {
+	all, ended := h.endOf(ref, nil)
+	return Outcome{Ref: ref, State: all.state}, ended
 }
 
 // settled is the outcome of a task that has ended. Its terminal record is in

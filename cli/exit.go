@@ -143,16 +143,17 @@ func line(v any) []byte {
 func explain(e *commandError) report {
 	failed := report{exit: exitFailed, code: "failed", what: e.err.Error(), next: e.retry()}
 	var (
-		usage   *usageError
-		handle  *basis.RefError
-		stop    *basis.Stop
-		timeout *timeoutError
-		damage  *basis.CorruptError
-		option  *basis.OptionError
-		home    *basis.HomeError
-		point   *replay.NoPointError
-		nobody  *unaskable
-		follow  *basis.ContinueError
+		usage     *usageError
+		handle    *basis.RefError
+		stop      *basis.Stop
+		timeout   *timeoutError
+		damage    *basis.CorruptError
+		option    *basis.OptionError
+		home      *basis.HomeError
+		point     *replay.NoPointError
+		nobody    *unaskable
+		follow    *basis.ContinueError
+		unfounded *basis.UnfoundedError
 	)
 	switch {
 	case errors.As(e.err, &usage):
@@ -168,6 +169,11 @@ func explain(e *commandError) report {
 	case errors.Is(e.err, basis.ErrDiskFull):
 		failed.code = "disk_full"
 		failed.next = e.follow("make room, then use `basis wait %s`", "make room on that disk, or set BASIS_DATA_DIR to a directory on another one, and try again")
+	case errors.As(e.err, &unfounded):
+		if errors.As(e.err, &damage) {
+			failed.code = "damaged"
+		}
+		failed.next = e.unfounded()
 	case errors.As(e.err, &damage):
 		failed.code = "damaged"
 		failed.next = e.follow("use `basis verify %s` to see all that is wrong; nothing was changed", failed.next)
@@ -195,6 +201,17 @@ func explain(e *commandError) report {
 		failed.next = e.follow("use `basis replay %s` to see the whole history", failed.next)
 	}
 	return failed
+}
+
+// unfounded is what is left to do with a task whose conversation can't be read.
+func (e *commandError) unfounded() string {
+	switch {
+	case e.ref.IsZero():
+		return "use `basis spawn <PROMPT>` to begin another conversation"
+	case e.verb == "wait":
+		return "use `basis cancel " + e.ref.String() + "` to end it, because it cannot go on"
+	}
+	return "use `basis verify " + e.ref.String() + "` to see all that is wrong; nothing was changed"
 }
 
 func optionHint(o *basis.OptionError, otherwise string) string {

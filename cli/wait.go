@@ -182,7 +182,7 @@ func (a *app) notItself(h *basis.Home, ref basis.Ref, what string) error {
 	if caller, inTask := a.caller(); !inTask || caller != ref.Task() {
 		return nil
 	}
-	if s, err := h.State(ref); err == nil && s.Ended() {
+	if _, ended := h.Ended(ref); ended {
 		return nil
 	}
 	if ref.Sub != "" {
@@ -295,9 +295,8 @@ func (a *app) cancel(_ context.Context, c *cli.Command, h *basis.Home, ref basis
 		return err
 	}
 	if !asked {
-		if s, err := h.State(ref); err == nil && s.Ended() {
-			v := a.newView(h, false, c.Bool("json"))
-			return a.ended(h, v, basis.Outcome{Ref: ref, State: s})
+		if out, ended := h.Ended(ref); ended {
+			return a.ended(h, a.newView(h, false, c.Bool("json")), out)
 		}
 	}
 	next := "basis wait " + ref.String()
