@@ -15,6 +15,7 @@ import (
 type ContinueError struct {
 	Ref    Ref // the task to wait for; zero if there is nothing to continue
 	Reason string
+	Within bool // whoever asks is at work on the conversation, and would wait for itself
 }
 
 func (e *ContinueError) Error() string {
@@ -136,8 +137,9 @@ type end struct {
 	state        reducer.State // what the next task begins with
 }
 
-// lastEnd finds the conversation last worked in and takes its lock (CLI-55).
-func (h *Home) lastEnd(workspace string) (end, error) {
+// lastEnd finds the conversation last worked in and takes its lock (CLI-55), for
+// the task that asks, if one does.
+func (h *Home) lastEnd(workspace string, caller Ref) (end, error) {
 	rows, err := h.List(workspace)
 	if err != nil {
 		return end{}, err
@@ -152,7 +154,7 @@ func (h *Home) lastEnd(workspace string) (end, error) {
 	}
 	lock, err := lockFile(h.conversationLock(rows[i].Ref.Key, created.Conversation))
 	if errors.Is(err, ErrAttached) {
-		return end{}, h.running(created.Conversation, rows)
+		return end{}, h.running(created.Conversation, rows, caller)
 	}
 	if err != nil {
 		return end{}, err
@@ -166,10 +168,13 @@ func (h *Home) lastEnd(workspace string) (end, error) {
 }
 
 // running says which task holds a conversation.
-func (h *Home) running(conversation string, rows []Row) error {
+func (h *Home) running(conversation string, rows []Row, caller Ref) error {
 	tip, err := h.tip(conversation, rows)
 	if err != nil {
 		return err
+	}
+	if tip == caller.Task() {
+		return &ContinueError{Reason: fmt.Sprintf("this command is part of task %s, so the conversation cannot go on with another task yet", tip), Within: true}
 	}
 	return &ContinueError{Ref: tip, Reason: "is running"}
 }

@@ -138,7 +138,7 @@ func (h *Home) converse(m *minted, spec Spec) (err error) {
 		m.conversation, err = lockFile(h.conversationLock(m.ref.Key, m.ref.ID))
 		return err
 	}
-	last, err := h.lastEnd(m.created.Workspace)
+	last, err := h.lastEnd(m.created.Workspace, spec.Parent)
 	if err != nil {
 		return err
 	}

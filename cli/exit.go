@@ -185,10 +185,8 @@ func explain(e *commandError) report {
 		failed.next = "use `basis list` to see the tasks of this directory"
 	case errors.Is(e.err, basis.ErrSubagent):
 		failed.next = "use `basis " + e.verb + " " + e.ref.Task().String() + "`"
-	case errors.As(e.err, &follow) && follow.Ref.IsZero():
-		failed.next = "use `basis spawn <PROMPT>`"
 	case errors.As(e.err, &follow):
-		failed.next = "use `basis wait " + follow.Ref.String() + "`"
+		failed.next = insteadOf(follow)
 	case errors.As(e.err, &option):
 		failed.next = optionHint(option, failed.next)
 	case errors.As(e.err, &nobody):
@@ -212,6 +210,17 @@ func (e *commandError) unfounded() string {
 		return "use `basis cancel " + e.ref.String() + "` to end it, because it cannot go on"
 	}
 	return "use `basis verify " + e.ref.String() + "` to see all that is wrong; nothing was changed"
+}
+
+// insteadOf is what to do where a conversation can't be continued.
+func insteadOf(e *basis.ContinueError) string {
+	switch {
+	case e.Within:
+		return "use `basis spawn --detached <PROMPT>`, which begins a conversation of its own"
+	case e.Ref.IsZero():
+		return "use `basis spawn <PROMPT>`"
+	}
+	return "use `basis wait " + e.Ref.String() + "`"
 }
 
 func optionHint(o *basis.OptionError, otherwise string) string {
