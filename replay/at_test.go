@@ -37,7 +37,7 @@ func TestParsePoint(t *testing.T) {
 
 // kept are the entries of a journal of testdata.
 func kept(t *testing.T, name string) iter.Seq2[reducer.Entry, error] {
-	return projections.Entries(journal.Read(unpack(t, "testdata/v1/"+name+".jsonl"), 0))
+	return projections.Entries(journal.Read(unpack(t, "testdata/v2/"+name+".jsonl"), 0))
 }
 
 // A fold up to each record is the fold of that prefix; a turn is its end; what
