@@ -60,25 +60,9 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 	if err != nil {
 		return effects.Workspace{}, err
 	}
-	var memories []string
-	if !m.home.o.NoDiscovery {
-		memories = m.home.openMemories(s.Workspace)
-	}
 	hooks := m.chain(f.hooks)
-	sealed, outputs := seals(hooks), m.home.blobs(m.ref).roots()
-	if sealed {
-		outputs = nil
-	}
-	set, err := tools.New(tools.Options{
-		Root:       s.Workspace,
-		ReadRoots:  slices.Concat(outputs, m.home.openSkills(s.Workspace, f.skills), memories),
-		WriteRoots: memories,
-		Skills:     f.skills.Skills,
-		NoShell:    s.Options.NoShell, Excludes: m.home.gitExcludes(),
-		Env:            m.commandEnv(f.config.PassEnv, s.Options.PassEnv),
-		CommandTimeout: duration(s.Options.CommandMS),
-		Delegate:       m.mayDelegate,
-	})
+	sealed := seals(hooks)
+	set, err := tools.New(m.reach(s, f, sealed))
 	if err != nil {
 		return effects.Workspace{}, err
 	}
@@ -108,6 +92,29 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 			Effort: f.effort, Found: everything, FoundDigest: digestOf(everything),
 		},
 	}, nil
+}
+
+// reach is what the built-in tools of a task may reach. Sealed: the whole outputs of
+// calls are closed.
+func (m *member) reach(s reducer.State, f found, sealed bool) tools.Options {
+	var memories, outputs []string
+	if !m.home.o.NoDiscovery {
+		memories = m.home.openMemories(s.Workspace)
+	}
+	if !sealed {
+		outputs = m.home.blobs(m.ref).roots()
+	}
+	return tools.Options{
+		Root:       s.Workspace,
+		ReadRoots:  slices.Concat(outputs, m.home.openSkills(s.Workspace, f.skills), memories),
+		WriteRoots: memories,
+		Closed:     []string{m.home.dir}, Kept: m.home.kept(s.Workspace, f.hooks), Judge: m.home.textsOf(s.Workspace).Judge,
+		Skills:  f.skills.Skills,
+		NoShell: s.Options.NoShell, Excludes: m.home.gitExcludes(),
+		Env:            m.commandEnv(f.config.PassEnv, s.Options.PassEnv),
+		CommandTimeout: duration(s.Options.CommandMS),
+		Delegate:       m.mayDelegate,
+	}
 }
 
 // seals reports whether the whole outputs of calls must stay closed to the model:

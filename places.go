@@ -1,6 +1,9 @@
 package basis
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -115,4 +118,37 @@ func (h *Home) MemoryDir(dir string) (string, error) {
 		return "", err
 	}
 	return h.memoryDir(path), nil
+}
+
+// textsOf is where an opening looks for texts.
+func (h *Home) textsOf(root string) workspace.Texts {
+	skills, _ := h.skillDirs(root)
+	return workspace.Texts{Root: root, Skills: skills, Templates: h.templateDirs(root), Memories: h.memoryDirs(root)}
+}
+
+// kept is what decides over the agents of a workspace, so that they don't write it
+// themselves (TOOL-15): settings, hooks and declared tools of the repository and the
+// user, and each file that the command of a hook names, be it there or not.
+func (h *Home) kept(root string, hooks []workspace.Hook) []string {
+	var all []string
+	keep := func(path string) {
+		fi, err := os.Stat(path)
+		if err == nil && !fi.IsDir() || errors.Is(err, fs.ErrNotExist) { // else it is no way to a file, or holds more than the hook
+			all = append(all, path)
+		}
+	}
+	for _, dir := range some(filepath.Join(root, ".basis"), h.configDir()) {
+		for _, name := range []string{"config.json", "hooks.json", "tools.json"} {
+			keep(filepath.Join(dir, name))
+		}
+	}
+	for _, hook := range hooks {
+		for _, word := range hook.Command {
+			if !filepath.IsAbs(word) {
+				word = filepath.Join(root, word)
+			}
+			keep(word)
+		}
+	}
+	return all
 }

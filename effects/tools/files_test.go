@@ -3,6 +3,7 @@
 package tools
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -119,6 +120,31 @@ func TestGitFilesAreDenied(t *testing.T) {
 		wantError(t, "edit "+path, b.call(t, "edit", in("path", path, "old", "core", "new", "x")), string(fence.CodeDenied))
 	}
 	want(t, "read", b.call(t, "read", in("path", ".git/config")), "read .git/config\nL1: [core]")
+}
+
+// CORE-46, TOOL-15: a content that a file must not hold is refused to both tools, and
+// the file stays as it was.
+func TestUnfitContentIsNotWritten(t *testing.T) {
+	judge := func(path string, content []byte) error {
+		if strings.HasSuffix(path, "m.md") && strings.Contains(string(content), "broken") {
+			return errors.New("m.md: it is broken")
+		}
+		return nil
+	}
+	b := newBench(t, Options{Judge: judge}, "m.md", "fine")
+	for path, hit := range map[string]bool{"m.md": true, "new/m.md": true, "other": false} {
+		r := b.call(t, "write", in("path", path, "content", "broken"))
+		if hit {
+			wantError(t, "write "+path, r, CodeUnfit, "nothing was written, because no task could begin here any more: m.md: it is broken")
+		} else {
+			want(t, "write "+path, r, "Wrote 6 byte(s) to other")
+		}
+	}
+	wantError(t, "edit", b.call(t, "edit", in("path", "m.md", "old", "fine", "new", "broken")), CodeUnfit)
+	want(t, "edit", b.call(t, "edit", in("path", "m.md", "old", "fine", "new", "finer")), "Replaced 1 block(s) in m.md")
+	if got := b.get(t, "m.md"); got != "finer" {
+		t.Errorf("m.md holds %q", got)
+	}
 }
 
 // TOOL-23, TOOL-24: the whole tool; its matching is tested in package patch.

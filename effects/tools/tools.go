@@ -19,8 +19,14 @@ type Options struct {
 	Root       string   // the workspace and working directory; it must exist
 	ReadRoots  []string // other directories that may be read
 	WriteRoots []string // other directories that may be written
-	Excludes   string   // the user's own file of git's ignore rules; "" is none
-	NoShell    bool     // spawn refuses commands
+	Closed     []string // what is neither read nor written, but for roots below it
+	Kept       []string // what is not written, but for roots below it
+
+	// Judge is why a file must not come to hold a content, by its canonical path;
+	// nil is no reason, and a Judge that is nil never has one.
+	Judge    func(path string, content []byte) error
+	Excludes string // the user's own file of git's ignore rules; "" is none
+	NoShell  bool   // spawn refuses commands
 
 	Env            []string      // the whole environment of commands, as NAME=value; see proc.Environ
 	CommandTimeout time.Duration // the time limit of a command; 0 is DefaultCommandTimeout
@@ -60,6 +66,7 @@ const (
 	CodeTimeout   = "timeout"           // the command was stopped at its time limit
 	CodeNoStart   = "not_started"       // the command could not be started
 	CodeDenied    = "denied"            // policy forbids it
+	CodeUnfit     = "unfit"             // the file must not hold that
 )
 
 // The bounds of the file tools. A result of theirs fits the limit that a model
@@ -81,7 +88,7 @@ func Names() []string {
 // New makes the tools, always in the same order: read, ls, grep, glob, write,
 // edit, load_skill if there is a skill to load, spawn. It fails if the root is not a directory.
 func New(o Options) ([]effects.Tool, error) {
-	f, err := fence.New(fence.Options{Base: o.Root, ReadRoots: o.ReadRoots, WriteRoots: o.WriteRoots})
+	f, err := fence.New(fence.Options{Base: o.Root, ReadRoots: o.ReadRoots, WriteRoots: o.WriteRoots, Closed: o.Closed, Kept: o.Kept})
 	if err != nil {
 		return nil, fmt.Errorf("make tools: %w", err)
 	}
@@ -91,7 +98,10 @@ func New(o Options) ([]effects.Tool, error) {
 	if o.CommandCeiling <= 0 {
 		o.CommandCeiling = DefaultCommandCeiling
 	}
-	all := []effects.Tool{newRead(f), newList(f), newGrep(f, o.Excludes), newGlob(f, o.Excludes), newWrite(f), newEdit(f)}
+	if o.Judge == nil {
+		o.Judge = func(string, []byte) error { return nil }
+	}
+	all := []effects.Tool{newRead(f), newList(f), newGrep(f, o.Excludes), newGlob(f, o.Excludes), newWrite(f, o.Judge), newEdit(f, o.Judge)}
 	if offersSkills(o.Skills) {
 		all = append(all, newLoadSkill(o.Skills))
 	}

@@ -37,8 +37,19 @@ func (c changer) Preview(in json.RawMessage) (json.RawMessage, error) {
 	return encode(m), nil
 }
 
+// judge is Options.Judge.
+type judge func(path string, content []byte) error
+
+// unfit is the error for a content that a file must not hold.
+func (j judge) unfit(p fence.Place, content []byte) error {
+	if err := j(p.Abs, content); err != nil {
+		return &problem{CodeUnfit, "nothing was written, because no task could begin here any more: " + err.Error()}
+	}
+	return nil
+}
+
 // newWrite makes the tool write.
-func newWrite(f *fence.Fence) effects.Tool {
+func newWrite(f *fence.Fence, j judge) effects.Tool {
 	t := newTool(tool{
 		spec: writing("write", "Create or overwrite a file; missing directories are made."),
 		members: []member{
@@ -46,7 +57,7 @@ func newWrite(f *fence.Fence) effects.Tool {
 			{name: "content", kind: kindString, required: true},
 		},
 		line: func(a args) string { return a.text("path", "") },
-		run:  func(_ context.Context, c call) effects.Result { return runWrite(f, c) },
+		run:  func(_ context.Context, c call) effects.Result { return runWrite(f, j, c) },
 	})
 	c := changer{tool: t, fence: f}
 	c.preview = func(a args, p fence.Place) map[string]any {
@@ -73,7 +84,7 @@ func newWrite(f *fence.Fence) effects.Tool {
 
 // runWrite writes the whole file. A file that it overwrites keeps its
 // byte-order mark and, if all its lines end so, its CRLF.
-func runWrite(f *fence.Fence, c call) effects.Result {
+func runWrite(f *fence.Fence, j judge, c call) effects.Result {
 	p, err := f.Resolve(c.text("path", ""), fence.Write)
 	if err != nil {
 		return failed(err)
@@ -86,6 +97,9 @@ func runWrite(f *fence.Fence, c call) effects.Result {
 		return failed(stale(p))
 	}
 	content, kept := old.dress(c.text("content", ""))
+	if err := j.unfit(p, []byte(content)); err != nil {
+		return failed(err)
+	}
 	if err := f.Replace(p, []byte(content), old.info); err != nil {
 		return failed(err)
 	}
@@ -99,7 +113,7 @@ func runWrite(f *fence.Fence, c call) effects.Result {
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // newEdit makes the tool edit.
-func newEdit(f *fence.Fence) effects.Tool {
+func newEdit(f *fence.Fence, j judge) effects.Tool {
 	t := newTool(tool{
 		spec: writing("edit", "Replace text in a file. Each old_string must be in it exactly once unless replace_all; all edits are matched against the original."),
 		members: []member{
@@ -109,7 +123,7 @@ func newEdit(f *fence.Fence) effects.Tool {
 		},
 		adjust: adjustEdits,
 		line:   func(a args) string { return a.text("path", "") },
-		run:    func(ctx context.Context, c call) effects.Result { return runEdit(ctx, f, c) },
+		run:    func(ctx context.Context, c call) effects.Result { return runEdit(ctx, f, j, c) },
 	})
 	c := changer{tool: t, fence: f}
 	c.preview = func(a args, _ fence.Place) map[string]any {
@@ -188,7 +202,7 @@ func liftEdit(m map[string]json.RawMessage) json.RawMessage {
 }
 
 // runEdit makes the edits, all or none.
-func runEdit(ctx context.Context, f *fence.Fence, a call) effects.Result {
+func runEdit(ctx context.Context, f *fence.Fence, j judge, a call) effects.Result {
 	p, err := f.Resolve(a.text("path", ""), fence.Write)
 	if err != nil {
 		return failed(err)
@@ -209,6 +223,9 @@ func runEdit(ctx context.Context, f *fence.Fence, a call) effects.Result {
 	}
 	if ctx.Err() != nil {
 		return stopped()
+	}
+	if err := j.unfit(p, done.Text); err != nil {
+		return failed(err)
 	}
 	if err := f.Replace(p, done.Text, seen); err != nil {
 		return failed(err)

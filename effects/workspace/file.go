@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 )
 
 // MaxFile is how long a file of settings, a manifest, a skill or a template may
@@ -38,14 +39,15 @@ func (e *FileError) Unwrap() error { return e.Err }
 func ReadFile(path string) (data []byte, found bool, err error) {
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return nil, false, nil
 	case err != nil:
 		return nil, false, &FileError{Path: path, Err: cause(err)}
 	case !info.Mode().IsRegular():
 		return nil, false, &FileError{Path: path, Err: errors.New("it is not a regular file")}
-	case info.Size() > MaxFile:
-		return nil, false, &FileError{Path: path, Err: fmt.Errorf("it is %d bytes long, the most is %d", info.Size(), MaxFile)}
+	}
+	if err := checkSize(path, info.Size()); err != nil {
+		return nil, false, err
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -59,6 +61,23 @@ func ReadFile(path string) (data []byte, found bool, err error) {
 	}
 	data = data[:n]
 	return bytes.TrimPrefix(data, []byte("\uFEFF")), true, nil
+}
+
+// readText is the whole of a file that was there a moment ago.
+func readText(path string) ([]byte, error) {
+	data, found, err := ReadFile(path)
+	if err == nil && !found {
+		err = &FileError{Path: path, Err: errors.New("it is not there any more")}
+	}
+	return data, err
+}
+
+// checkSize is an error for what is longer than a file may be.
+func checkSize(path string, size int64) error {
+	if size > MaxFile {
+		return &FileError{Path: path, Err: fmt.Errorf("it is %d bytes long, the most is %d", size, MaxFile)}
+	}
+	return nil
 }
 
 // cause is what went wrong with a file, without the name that is said besides.

@@ -54,7 +54,7 @@ func memoriesIn(dir string, all []Memory) ([]Memory, error) {
 	}
 	stronger := len(all)
 	for _, e := range entries {
-		if !e.Type().IsRegular() || !strings.EqualFold(filepath.Ext(e.Name()), ".md") {
+		if !isMemory(e) {
 			continue
 		}
 		m, err := readMemory(filepath.Join(dir, e.Name()))
@@ -63,7 +63,7 @@ func memoriesIn(dir string, all []Memory) ([]Memory, error) {
 		}
 		i := slices.IndexFunc(all, func(o Memory) bool { return o.Name == m.Name })
 		if i >= stronger {
-			return nil, &FileError{Path: m.Path, Key: "name", Err: fmt.Errorf("the memory %s is also in %s; rename one", m.Name, all[i].Path)}
+			return nil, twice("memory", m.Path, m.Name, all[i].Path)
 		}
 		if i < 0 {
 			all = append(all, m)
@@ -82,9 +82,24 @@ type memoryHeader struct {
 // maxHeader is how long the header of a memory may be, in bytes.
 const maxHeader = 64 << 10
 
+// isMemory reports whether an entry of a directory of memories is one.
+func isMemory(e os.DirEntry) bool {
+	return e.Type().IsRegular() && strings.EqualFold(filepath.Ext(e.Name()), ".md")
+}
+
 // readMemory reads the header of one memory, and no more of it.
 func readMemory(path string) (Memory, error) {
-	front, err := readHeader(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return Memory{}, &FileError{Path: path, Err: cause(err)}
+	}
+	defer func() { _ = f.Close() }() // only read
+	return parseMemory(path, f)
+}
+
+// parseMemory is the memory at path, whose text is read up to the end of its header.
+func parseMemory(path string, text io.Reader) (Memory, error) {
+	front, err := readHeader(text)
 	if err != nil {
 		return Memory{}, &FileError{Path: path, Err: cause(err)}
 	}
@@ -113,14 +128,10 @@ func (h memoryHeader) check() (key string, err error) {
 	return "", nil
 }
 
-func readHeader(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // only read
+// readHeader reads the header of a text, and little more.
+func readHeader(text io.Reader) ([]byte, error) {
 	var head bytes.Buffer
-	lines := bufio.NewReader(io.LimitReader(f, maxHeader))
+	lines := bufio.NewReader(io.LimitReader(text, maxHeader))
 	for n := 0; ; n++ {
 		line, err := lines.ReadBytes('\n')
 		head.Write(line)

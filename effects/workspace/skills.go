@@ -1,8 +1,6 @@
 package workspace
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,7 +45,7 @@ func (s *Skills) look(dir, within string, taken map[string]bool) error {
 		stronger[k.Name] = true
 	}
 	here := map[string]string{}
-	hits, faults := files(dir, within, maxNames, func(name string) bool { return name == "SKILL.md" })
+	hits, faults := files(dir, within, maxNames, isSkill)
 	for _, h := range hits {
 		if taken[h.real] {
 			continue
@@ -59,7 +57,7 @@ func (s *Skills) look(dir, within string, taken map[string]bool) error {
 			continue
 		}
 		if other := here[k.Name]; other != "" {
-			return &FileError{Path: h.path, Key: "name", Err: fmt.Errorf("the skill %s is also in %s; rename one", k.Name, other)}
+			return twice("skill", h.path, k.Name, other)
 		}
 		here[k.Name] = h.path
 		if !stronger[k.Name] {
@@ -72,15 +70,20 @@ func (s *Skills) look(dir, within string, taken map[string]bool) error {
 	return nil
 }
 
+// isSkill reports whether a file below a root of skills is one.
+func isSkill(name string) bool { return name == "SKILL.md" }
+
 // readSkill reads the head of one skill.
 func readSkill(path string) (reducer.SkillInfo, error) {
-	data, found, err := ReadFile(path)
-	if err == nil && !found {
-		err = &FileError{Path: path, Err: errors.New("it is not there any more")}
-	}
+	data, err := readText(path)
 	if err != nil {
 		return reducer.SkillInfo{}, err
 	}
+	return parseSkill(path, data)
+}
+
+// parseSkill is the skill at path.
+func parseSkill(path string, data []byte) (reducer.SkillInfo, error) {
 	var h struct {
 		Name        string `yaml:"name"`
 		Description string `yaml:"description"`
@@ -144,10 +147,7 @@ func (s Skills) Render() string {
 // (CORE-37), and where the files are that it may speak of, if there are any. The
 // file is read anew: what is in force is what it says now.
 func LoadSkill(k reducer.SkillInfo) (string, error) {
-	data, found, err := ReadFile(k.Path)
-	if err == nil && !found {
-		err = &FileError{Path: k.Path, Err: errors.New("it is not there any more")}
-	}
+	data, err := readText(k.Path)
 	if err != nil {
 		return "", err
 	}

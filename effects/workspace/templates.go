@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -48,7 +47,7 @@ func FindTemplates(root string, dirs ...string) (Templates, error) {
 // look takes the templates of one root.
 func (t *Templates) look(dir, within string) error {
 	stronger := len(t.Templates)
-	hits, faults := files(dir, within, maxNames, func(name string) bool { return strings.HasSuffix(name, ".md") })
+	hits, faults := files(dir, within, maxNames, isTemplate)
 	if len(faults) > 0 {
 		return faults[0]
 	}
@@ -62,23 +61,36 @@ func (t *Templates) look(dir, within string) error {
 		case i < 0:
 			t.Templates = append(t.Templates, one)
 		case i >= stronger:
-			return &FileError{Path: h.path, Err: fmt.Errorf("the template %s is also in %s; rename one", one.Info.Name, t.Templates[i].Info.Path)}
+			return twice("template", h.path, one.Info.Name, t.Templates[i].Info.Path)
 		}
 	}
 	return nil
 }
 
+// isTemplate reports whether a file below a root of templates is one.
+func isTemplate(name string) bool { return strings.HasSuffix(name, ".md") }
+
+// templateName is the name of a template by its way from the root.
+func templateName(rel string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(rel, ".md"), "/", ":")
+}
+
 // readTemplate reads one template; rel is its way from the root.
 func readTemplate(path, rel string) (Template, error) {
-	name := strings.ReplaceAll(strings.TrimSuffix(rel, ".md"), "/", ":")
+	data, err := readText(path)
+	if err != nil {
+		return Template{}, err
+	}
+	return parseTemplate(path, rel, data)
+}
+
+// parseTemplate is the template at path.
+func parseTemplate(path, rel string, data []byte) (Template, error) {
+	name := templateName(rel)
 	if !utf8.ValidString(name) {
 		return Template{}, &FileError{Path: strconv.Quote(path), Err: errors.New("its name is not UTF-8")}
 	}
-	data, found, err := ReadFile(path)
-	if err == nil && !found {
-		err = &FileError{Path: path, Err: errors.New("it is not there any more")}
-	}
-	if err != nil {
+	if err := checkSize(path, int64(len(data))); err != nil {
 		return Template{}, err
 	}
 	var h struct {

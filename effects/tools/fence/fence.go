@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -23,12 +24,18 @@ type Options struct {
 	Base       string   // the working directory; it must exist and may be reached by a link
 	ReadRoots  []string // what else may be read; need not exist yet
 	WriteRoots []string // what else may be written; need not exist yet
+
+	// Closed is what is neither read nor written, and Kept what is not written,
+	// with all that is below it: files and directories, which need not exist yet.
+	// A root that lies below one of them is open all the same.
+	Closed, Kept []string
 }
 
 // Fence knows which files may be reached. Make one with New.
 type Fence struct {
-	base        string
-	read, write []string // canonical; the base comes first
+	base         string
+	read, write  []string // canonical; the base comes first
+	closed, kept []string // canonical, in small letters; only what lies below a root
 }
 
 // Place is a path that has been judged: it lies inside the fence.
@@ -52,23 +59,49 @@ func New(o Options) (*Fence, error) {
 		return nil, err
 	}
 	f := &Fence{base: base}
-	if f.read, err = roots(base, o.ReadRoots); err != nil {
-		return nil, err
+	for _, list := range []struct {
+		into *[]string
+		from []string
+	}{
+		{&f.read, slices.Concat([]string{base}, o.ReadRoots)},
+		{&f.write, slices.Concat([]string{base}, o.WriteRoots)},
+		{&f.closed, o.Closed},
+		{&f.kept, o.Kept},
+	} {
+		if *list.into, err = canonicals(base, list.from); err != nil {
+			return nil, err
+		}
 	}
-	f.write, err = roots(base, o.WriteRoots)
-	return f, err
+	f.closed, f.kept = f.below(f.closed), f.below(f.kept)
+	return f, nil
 }
 
-// roots returns the canonical forms of base and more.
-func roots(base string, more []string) ([]string, error) {
-	all := []string{base}
-	for _, r := range more {
+// below is what of paths lies below a root, in small letters: nothing else could
+// be reached anyway.
+func (f *Fence) below(paths []string) []string {
+	var all []string
+	for _, p := range paths {
+		p = strings.ToLower(p)
+		if slices.ContainsFunc(slices.Concat(f.read, f.write), func(root string) bool {
+			root = strings.ToLower(root)
+			return root != p && within(root, p)
+		}) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// canonicals returns the canonical forms of paths; relative ones start at base.
+func canonicals(base string, paths []string) ([]string, error) {
+	var all []string
+	for _, r := range paths {
 		if !filepath.IsAbs(r) {
 			r = filepath.Join(base, r)
 		}
 		c, err := canonical(filepath.Clean(r))
 		if err != nil {
-			return nil, fmt.Errorf("resolve root %s: %w", r, err)
+			return nil, fmt.Errorf("resolve %s: %w", r, err)
 		}
 		all = append(all, c)
 	}
@@ -104,10 +137,9 @@ func (f *Fence) Resolve(path string, set Set) (Place, error) {
 	if err != nil {
 		return Place{}, f.fault(Place{Root: f.base, Abs: f.base, Shown: f.show(literal)}, "follow the path", err)
 	}
-	if set == Write && (f.protected(literal) || f.protected(abs)) {
-		return Place{}, &Error{
-			Code: CodeDenied, Path: f.show(abs),
-			Reason: "git's hooks and configuration are never written by file tools",
+	for _, path := range []string{literal, abs} {
+		if reason := f.guarded(path); set == Write && reason != "" {
+			return Place{}, &Error{Code: CodeDenied, Path: f.show(abs), Reason: reason}
 		}
 	}
 	return f.place(abs, set)
@@ -115,9 +147,9 @@ func (f *Fence) Resolve(path string, set Set) (Place, error) {
 
 // place finds the root that a canonical path lies under.
 func (f *Fence) place(abs string, set Set) (Place, error) {
-	allowed := f.read
-	if set == Write {
-		allowed = f.write
+	allowed := f.roots(set)
+	if off(abs, f.closed, allowed) {
+		return Place{}, &Error{Code: CodeDenied, Path: f.show(abs), Reason: "basis keeps its records there, which are not for file tools"}
 	}
 	for _, root := range allowed {
 		if !within(root, abs) {
@@ -135,32 +167,61 @@ func (f *Fence) place(abs string, set Set) (Place, error) {
 	}
 }
 
+// roots are the roots of a set.
+func (f *Fence) roots(set Set) []string {
+	if set == Write {
+		return f.write
+	}
+	return f.read
+}
+
+// off reports whether a canonical path is one of places or lies below one, unless
+// an allowed root below the same place has it. Letter case is ignored, as some
+// file systems do.
+func off(abs string, places, allowed []string) bool {
+	if len(places) == 0 {
+		return false
+	}
+	abs = strings.ToLower(abs)
+	return slices.ContainsFunc(places, func(p string) bool {
+		return within(p, abs) && !slices.ContainsFunc(allowed, func(root string) bool {
+			root = strings.ToLower(root)
+			return within(p, root) && within(root, abs)
+		})
+	})
+}
+
 // Writable reports whether a place may be written too.
 func (f *Fence) Writable(p Place) bool {
 	_, err := f.place(p.Abs, Write)
-	return err == nil && !f.protected(p.Abs)
+	return err == nil && f.guarded(p.Abs) == ""
 }
 
-// protected reports whether a path is a git repository's hooks or configuration
-// below the base. Letter case is ignored, as some file systems do.
-func (f *Fence) protected(abs string) bool {
+// guarded is why a path is never written, or "": it is a git repository's hooks or
+// configuration below the base, or what says there how the agent is judged and set
+// up. Letter case is ignored.
+func (f *Fence) guarded(abs string) string {
+	const ours = "it has a say in what agents may do here, so file tools never write it; tell the user what should stand there"
+	if off(abs, f.kept, f.write) {
+		return ours
+	}
 	if !within(f.base, abs) {
-		return false
+		return ""
 	}
 	rel, err := filepath.Rel(f.base, abs)
 	if err != nil {
-		return false
+		return ""
 	}
-	parts := strings.Split(rel, string(filepath.Separator))
+	parts := strings.Split(strings.ToLower(rel), string(filepath.Separator))
 	for i := 1; i < len(parts); i++ {
-		if !strings.EqualFold(parts[i-1], ".git") {
-			continue
-		}
-		if strings.EqualFold(parts[i], "hooks") || strings.EqualFold(parts[i], "config") {
-			return true
+		switch {
+		case parts[i-1] == ".git" && (parts[i] == "hooks" || parts[i] == "config"):
+			return "git's hooks and configuration are never written by file tools"
+		case parts[i-1] == ".basis" && (parts[i] == "hooks.json" || parts[i] == "tools.json" || parts[i] == "config.json"):
+			return ours
 		}
 	}
-	return false
+	return ""
 }
 
 // show is the form of an absolute path that people and models read.

@@ -187,6 +187,82 @@ func TestGitIsProtected(t *testing.T) {
 	}
 }
 
+// TOOL-15: what decides over agents is read, never written, by whatever name.
+func TestWhatDecidesIsKept(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree(t, dir, "ws/", "ws/.basis/", "ws/.basis/hooks.json", "ws/.basis/templates/", "ws/sub/", "ws/sub/.basis/", "ws/scripts/", "ws/scripts/guard",
+		"ws/linked -> scripts/guard", "ws/b -> .basis", "more/", "more/own.json")
+	f, err := New(Options{
+		Base: filepath.Join(dir, "ws"), ReadRoots: []string{filepath.Join(dir, "more")}, WriteRoots: []string{filepath.Join(dir, "more")},
+		Kept: []string{"scripts/guard", filepath.Join(dir, "more", "own.json"), filepath.Join(dir, "ws", "-c"), dir},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, kept := range map[string]bool{
+		".basis/hooks.json": true, ".basis/tools.json": true, ".basis/config.json": true, ".BASIS/Hooks.json": true, "b/tools.json": true,
+		"sub/.basis/config.json": true, "scripts/guard": true, "scripts/GUARD": true, "linked": true, "./scripts/x/../guard": true,
+		filepath.Join(dir, "more", "own.json"): true,
+		".basis/templates/x.md":                false, "hooks.json": false, "scripts/guard2": false, "scripts/other": false, filepath.Join(dir, "more", "x"): false,
+	} {
+		want := Code("<nil>")
+		if kept {
+			want = CodeDenied
+		}
+		if _, err := f.Resolve(path, Write); codeOf(err) != want {
+			t.Errorf("Resolve(%q, write) = %v, want %s", path, err, want)
+		}
+		if p, err := f.Resolve(path, Read); err != nil || f.Writable(p) == kept {
+			t.Errorf("Resolve(%q, read) = %v, writable %v, want it readable", path, err, f.Writable(p))
+		}
+	}
+}
+
+// TOOL-14: a place can be closed, also to a walk; a root below it is open.
+func TestClosedPlaces(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree(t, dir, "a", "data/", "data/x", "data/memory/", "data/memory/m", "data/blobs/", "data/blobs/b", "l -> data", "f -> data/x")
+	f, err := New(Options{
+		Base: dir, Closed: []string{filepath.Join(dir, "data")},
+		ReadRoots: []string{filepath.Join(dir, "data", "memory"), filepath.Join(dir, "data", "blobs")}, WriteRoots: []string{filepath.Join(dir, "data", "memory")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string][2]bool{
+		"a": {true, true}, "data": {}, "data/x": {}, "data/new": {}, "l/x": {}, "f": {}, "DATA/x": {},
+		"data/memory/m": {true, true}, "data/blobs/b": {true, false}, "l/memory/m": {true, true},
+	} {
+		for i, set := range []Set{Read, Write} {
+			if _, err := f.Resolve(path, set); (err == nil) != want[i] || err != nil && codeOf(err) != CodeDenied {
+				t.Errorf("Resolve(%q, %s) = %v, want allowed %v", path, set, err, want[i])
+			}
+		}
+	}
+	start, err := f.Resolve(".", Read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var met []string
+	remarks, err := f.Walk(t.Context(), start, WalkOptions{}, func(e Entry) error { met = append(met, e.Path()); return nil })
+	if want := []string{"a", "data"}; err != nil || !slices.Equal(met, want) || len(remarks) != 2 {
+		t.Errorf("the walk meets %q, says %q, %v, want %q and two remarks on links", met, remarks, err, want)
+	}
+	// A workspace inside is open.
+	if f, err = New(Options{Base: filepath.Join(dir, "data", "memory"), Closed: []string{filepath.Join(dir, "data")}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Resolve("m", Write); err != nil {
+		t.Errorf("Resolve in a workspace below a closed place = %v, want it allowed", err)
+	}
+}
+
 // FR-035: a link that is swapped in between the check and the use.
 func TestSwappedLinkCannotEscape(t *testing.T) {
 	f, ws, out := setUp(t, Options{})

@@ -214,6 +214,9 @@ func (w *walker) wanted(e Entry, depth int) bool {
 	if w.options.Depth > 0 && depth >= w.options.Depth {
 		return false
 	}
+	if len(w.fence.closed) > 0 && off(e.Place().Abs, w.fence.closed, w.fence.read) {
+		return false
+	}
 	return w.options.Enter == nil || w.options.Enter(e)
 }
 
@@ -227,7 +230,7 @@ func (w *walker) follow(d *Directory, it *item) {
 	}
 	p, err := w.fence.place(target, Read)
 	if err != nil {
-		w.remark("skipped %s: a link that leads outside", it.Rel())
+		w.remark("skipped %s: a link that leads outside", it.Rel()) // or to what is closed
 		return
 	}
 	it.Kind, it.to = Other, &p
