@@ -1,6 +1,8 @@
 package reducer
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"reflect"
@@ -159,5 +161,24 @@ func FuzzDecode(f *testing.F) {
 			}
 			s.Open()
 		}
+	})
+}
+
+// A text is the string that encoding/json reads, whichever way it was escaped.
+func FuzzText(f *testing.F) {
+	for _, seed := range []string{`""`, `"plain"`, `"a\"b\\c\/d\b\f\n\r\t"`, `"\u00e4\ud83d\ude00 \ud83d"`, `"é 😀"`, "\"a\xffb\"", `null`, `"\`, `"\"`, `"a\n`, `1`, `{"blob":1}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+			return
+		}
+		var want string
+		var got Text
+		failed := json.Unmarshal(data, &want)
+		if err := json.Unmarshal(data, &got); (err == nil) != (failed == nil) || got.Inline != want && err == nil {
+			t.Errorf("Text of %q = %q, %v, want %q, %v", data, got.Inline, err, want, failed)
+		}
+		_ = got.UnmarshalJSON(data) // of whatever it is called with: no panic
 	})
 }

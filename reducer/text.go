@@ -77,12 +77,45 @@ func (t *Text) UnmarshalJSON(data []byte) error {
 		*t = Text{Blob: r}
 		return nil
 	}
-	var s string
-	if err := json.Unmarshal(data, &s); err != nil {
-		return err
+	s, plain := unquote(data)
+	if !plain {
+		if err := json.Unmarshal(data, &s); err != nil {
+			return err
+		}
 	}
 	*t = Text{Inline: s}
 	return nil
+}
+
+// unquote reads a JSON string that has only the short escapes, which nearly all
+// have. The texts are most of a journal, and encoding/json goes over one that
+// unmarshals itself five times.
+func unquote(data []byte) (s string, plain bool) {
+	if len(data) < 2 || data[0] != '"' || data[len(data)-1] != '"' {
+		return "", false
+	}
+	rest := data[1 : len(data)-1]
+	var b strings.Builder
+	b.Grow(len(rest))
+	for {
+		i := bytes.IndexByte(rest, '\\')
+		if i < 0 {
+			break
+		}
+		if i+1 == len(rest) {
+			return "", false
+		}
+		c := strings.IndexByte(`"\/bfnrt`, rest[i+1])
+		if c < 0 {
+			return "", false
+		}
+		b.Write(rest[:i])
+		b.WriteByte("\"\\/\b\f\n\r\t"[c])
+		rest = rest[i+2:]
+	}
+	b.Write(rest)
+	s = b.String()
+	return s, strings.ToValidUTF8(s, "") == s
 }
 
 // Valid reports whether the digest has the form "sha256:" and 64 lower-case
