@@ -93,7 +93,7 @@ func parseLine(line []byte) (entry, Rule) {
 	if !hexEquals(tail[len(pieceCRC):len(pieceCRC)+crcLen], sum) {
 		return entry{}, RuleChecksum
 	}
-	if hasControl(line) {
+	if hasControl(e.data) { // all else has been compared byte by byte
 		return entry{}, RuleShape
 	}
 	return e, RuleNone
@@ -237,9 +237,25 @@ func parseStamp(b []byte) (time.Time, bool) {
 	if !validStamp(b) {
 		return time.Time{}, false
 	}
-	ms := int(b[20]-'0')*100 + twoDigits(b, 21)
-	return time.Date(year(b), time.Month(twoDigits(b, 5)), twoDigits(b, 8),
-		twoDigits(b, 11), twoDigits(b, 14), twoDigits(b, 17), ms*int(time.Millisecond), time.UTC), true
+	return new(clock).read(b), true
+}
+
+// clock reads the times of lines. Most are of the same minute as the one
+// before, and a calendar costs more than all else in a line's head.
+type clock struct {
+	minute [len("2006-01-02T15:04:")]byte
+	began  time.Time
+}
+
+// read is the time of a stamp that is valid.
+func (c *clock) read(stamp []byte) time.Time {
+	n := len(c.minute)
+	if string(stamp[:n]) != string(c.minute[:]) {
+		copy(c.minute[:], stamp)
+		c.began = time.Date(year(stamp), time.Month(twoDigits(stamp, 5)), twoDigits(stamp, 8), twoDigits(stamp, 11), twoDigits(stamp, 14), 0, 0, time.UTC)
+	}
+	ms := twoDigits(stamp, n)*1000 + int(stamp[20]-'0')*100 + twoDigits(stamp, 21)
+	return c.began.Add(time.Duration(ms) * time.Millisecond)
 }
 
 // validStamp says whether b has the one form of times and is one.

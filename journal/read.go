@@ -110,6 +110,7 @@ type reader struct {
 	from  int64 // where the last good record starts
 	rule  Rule  // what ended the good records
 	kinds map[string]string
+	clock clock
 }
 
 // next returns the next good record, borrowed. io.EOF says that there is none;
@@ -149,8 +150,7 @@ func (rd *reader) record(e entry, line []byte) Record {
 			rd.kinds[kind] = kind
 		}
 	}
-	at, _ := parseStamp(e.stamp) // parsed with the line
-	r := Record{Seq: e.seq, Type: kind, Time: at, Gen: e.gen, Pos: e.pos, Data: e.data, prev: e.prev}
+	r := Record{Seq: e.seq, Type: kind, Time: rd.clock.read(e.stamp), Gen: e.gen, Pos: e.pos, Data: e.data, prev: e.prev}
 	if rd.chain.hash {
 		r.link = rd.chain.link
 	} else {
