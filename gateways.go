@@ -45,6 +45,7 @@ func (h *Home) throughRing(o reducer.Options, clients resolve.Options) (provider
 		if err != nil {
 			return choice, nil, err
 		}
+		choice.KeyVar = "" // a gateway's key is not in the environment
 		m, err := h.dial(choice, clients)
 		if err != nil {
 			return choice, nil, err

@@ -1,7 +1,6 @@
 package basis
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,11 +133,11 @@ func newest(ctx context.Context, choice provider.Choice, m resolve.Model) (provi
 	if err == nil {
 		return provider.Newest(choice.Provider, models)
 	}
-	next := "name one with --model, BASIS_MODEL or in config.json"
-	if e, ok := errors.AsType[*provider.Error](err); ok && e.Kind == provider.KindAuth {
-		next = "check the key in " + cmp.Or(choice.SourceVar, "BASIS_API_KEY")
+	err = fmt.Errorf("no model is named, and the list of %s could not be read: %w", choice, err)
+	if e, ok := errors.AsType[*provider.Error](err); ok && choice.KeyHint(e.Kind) != "" {
+		return provider.ModelInfo{}, err // which says what to do
 	}
-	return provider.ModelInfo{}, fmt.Errorf("no model is named, and the list of %s could not be read: %w; %s", choice, err, next)
+	return provider.ModelInfo{}, fmt.Errorf("%w; name one with --model, BASIS_MODEL or in config.json", err)
 }
 
 // settings is what took effect, and what said so (CORE-29).

@@ -64,6 +64,31 @@ type Choice struct {
 	BaseURL   string // normalised; "" only for demo
 	Key       Secret
 	SourceVar string // the variable that the key came from; "" if it was explicit or there is none
+	KeyVar    string // the variable that a key would come from; "" if there is none
+}
+
+// KeyHint says, of a server that refuses the key, where that key came from and
+// what to do; never the key. It is "" for other kinds of failure.
+func (c Choice) KeyHint(k Kind) string {
+	if k != KindAuth && k != KindPermission {
+		return ""
+	}
+	next := "one that is valid"
+	if k == KindPermission {
+		next = "one that may do this, or name another model"
+	}
+	local, err := FindPreset(c.Provider)
+	switch {
+	case c.SourceVar != "":
+		return "the key came from " + c.SourceVar + "; set it to " + next
+	case !c.Key.IsZero():
+		return "the key was given with the address; give " + next
+	case c.KeyVar != "":
+		return "no key was sent; set " + c.KeyVar + " to " + next
+	case err == nil && local.KeyVar == "":
+		return "no key was sent: provider " + c.Provider + " takes none; for a server that wants one use --base-url and BASIS_API_KEY"
+	}
+	return "no key was sent"
 }
 
 // String names the choice without its secrets.
@@ -130,7 +155,7 @@ func (s Selection) compatible(preset Preset, base string) (Choice, error) {
 	if err != nil {
 		return Choice{}, refuse(preset.Name, err, err.Error())
 	}
-	c := Choice{Provider: cmp.Or(preset.Name, "openai"), Wire: WireChat, BaseURL: url, Key: s.Key}
+	c := Choice{Provider: cmp.Or(preset.Name, "openai"), Wire: WireChat, BaseURL: url, Key: s.Key, KeyVar: "BASIS_API_KEY"}
 	if c.Key.IsZero() {
 		name, value := s.firstEnv("BASIS_API_KEY", "OPENAI_API_KEY")
 		c.Key, c.SourceVar = NewSecret(value), name
@@ -140,7 +165,7 @@ func (s Selection) compatible(preset Preset, base string) (Choice, error) {
 
 // named is a preset.
 func (s Selection) named(p Preset) (Choice, error) {
-	c := Choice{Provider: p.Name, Wire: p.Wire, BaseURL: p.BaseURL, Key: s.Key}
+	c := Choice{Provider: p.Name, Wire: p.Wire, BaseURL: p.BaseURL, Key: s.Key, KeyVar: p.KeyVar}
 	if moved := s.env(p.BaseVar); p.BaseVar != "" && moved != "" {
 		url, err := NormalizeBaseURL(moved)
 		if err != nil {

@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -13,33 +12,17 @@ import (
 	"github.com/basisagent/basis/provider"
 	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/provider/internal/wirejson"
-	"github.com/basisagent/basis/reducer"
 )
 
 // version is the revision of the wire that is spoken.
 const version = "2023-06-01"
 
 // Options say where a model is and how it is reached.
-type Options struct {
-	BaseURL  string          // such as https://api.anthropic.com/
-	Key      provider.Secret // zero sends no x-api-key header
-	Provider string          // the name in a [reducer.Provenance]; "" is anthropic
-
-	// HeaderTimeout bounds the wait for a response's headers, IdleTimeout the
-	// silence inside a response; see [provider.Model] for what ends a request.
-	// 0 is 180 s and 120 s, or 600 s for both where the server is on this machine.
-	HeaderTimeout time.Duration
-	IdleTimeout   time.Duration
-
-	UserAgent string            // "" is basis
-	Transport http.RoundTripper // nil is a transport of the client's own
-	Now       func() time.Time  // nil is time.Now
-}
+type Options = wire.Options
 
 // Messages is a [provider.Model] on the Messages wire. It keeps the bytes of
 // the last request, so it serves one agent, one request at a time.
 type Messages struct {
-	name    string
 	client  *wire.Client
 	encoder encoder
 }
@@ -47,14 +30,11 @@ type Messages struct {
 // New checks the options; it fails only for a base URL that is none, with a
 // [*provider.URLError].
 func New(o Options) (*Messages, error) {
-	client, err := wire.New(wire.Options{
-		BaseURL: o.BaseURL, Key: o.Key, HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout,
-		UserAgent: o.UserAgent, Transport: o.Transport, Now: o.Now, Sign: sign,
-	})
+	client, err := wire.New(o, wire.Vendor{Provider: "anthropic", Sign: sign})
 	if err != nil {
 		return nil, err
 	}
-	return &Messages{name: cmp.Or(o.Provider, "anthropic"), client: client}, nil
+	return &Messages{client: client}, nil
 }
 
 func sign(h http.Header, key string) {
@@ -70,7 +50,7 @@ func (m *Messages) CloseIdleConnections() { m.client.CloseIdle() }
 // Stream sends req; see [provider.Model].
 func (m *Messages) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Chunk, error] {
 	return func(yield func(provider.Chunk, error) bool) {
-		source := reducer.Provenance{Provider: m.name, Model: req.Model, Wire: Wire}
+		source := m.client.Source(req.Model, Wire)
 		m.client.Send(ctx, wire.Ask{
 			Path: "messages", Source: source, Decode: DecodeResponse,
 			Encode:  func() (wire.Body, error) { return m.encoder.encode(req, source) },

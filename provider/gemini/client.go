@@ -1,42 +1,24 @@
 package gemini
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/basisagent/basis/provider"
 	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/provider/internal/wirejson"
-	"github.com/basisagent/basis/reducer"
 )
 
 // Options say where a model is and how it is reached.
-type Options struct {
-	BaseURL  string          // such as https://generativelanguage.googleapis.com/
-	Key      provider.Secret // zero sends no x-goog-api-key header
-	Provider string          // the name in a [reducer.Provenance]; "" is gemini
-
-	// HeaderTimeout bounds the wait for a response's headers, IdleTimeout the
-	// silence inside a response. 0 is 180 s and 120 s, or 600 s for both where
-	// the server is on this machine.
-	HeaderTimeout time.Duration
-	IdleTimeout   time.Duration
-
-	UserAgent string            // "" is basis
-	Transport http.RoundTripper // nil is a transport of the client's own
-	Now       func() time.Time  // nil is time.Now
-}
+type Options = wire.Options
 
 // Model is a [provider.Model] on the generateContent wire. It keeps the bytes of
 // the last request, so it serves one agent, one request at a time.
 type Model struct {
-	name    string
 	client  *wire.Client
 	encoder encoder
 }
@@ -44,14 +26,11 @@ type Model struct {
 // New checks the options; it fails only for a base URL that is none, with a
 // [*provider.URLError].
 func New(o Options) (*Model, error) {
-	client, err := wire.New(wire.Options{
-		BaseURL: o.BaseURL, Version: "v1beta", Key: o.Key, HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout,
-		UserAgent: o.UserAgent, Transport: o.Transport, Now: o.Now, Sign: sign,
-	})
+	client, err := wire.New(o, wire.Vendor{Provider: "gemini", Version: "v1beta", Sign: sign})
 	if err != nil {
 		return nil, err
 	}
-	return &Model{name: cmp.Or(o.Provider, "gemini"), client: client}, nil
+	return &Model{client: client}, nil
 }
 
 func sign(h http.Header, key string) {
@@ -66,7 +45,7 @@ func (m *Model) CloseIdleConnections() { m.client.CloseIdle() }
 // Stream sends req; see [provider.Model].
 func (m *Model) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Chunk, error] {
 	return func(yield func(provider.Chunk, error) bool) {
-		source := reducer.Provenance{Provider: m.name, Model: req.Model, Wire: Wire}
+		source := m.client.Source(req.Model, Wire)
 		m.client.Send(ctx, wire.Ask{
 			Path: modelPath(req.Model) + ":streamGenerateContent?alt=sse", Source: source, Decode: DecodeResponse,
 			Encode:  func() (wire.Body, error) { return m.encoder.encode(req, source) },

@@ -1,42 +1,23 @@
 package openai
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/basisagent/basis/provider"
 	"github.com/basisagent/basis/provider/internal/wire"
-	"github.com/basisagent/basis/reducer"
 )
 
 // Options say where a model is and how it is reached.
-type Options struct {
-	BaseURL  string          // such as https://api.openai.com/; a /v1 at its end is optional
-	Key      provider.Secret // zero sends no Authorization header
-	Provider string          // the name in a [reducer.Provenance]; "" is openai
-
-	// HeaderTimeout bounds the wait for a response's headers, IdleTimeout the
-	// silence inside a response. 0 is 180 s and 120 s, or 600 s for both where
-	// the server is on this machine. There is no limit on the whole request:
-	// that is what the context is for.
-	HeaderTimeout time.Duration
-	IdleTimeout   time.Duration
-
-	UserAgent string            // "" is basis
-	Transport http.RoundTripper // nil is a transport of the client's own
-	Now       func() time.Time  // nil is time.Now; resolves a server's absolute times
-}
+type Options = wire.Options
 
 // Chat is a [provider.Model] on the chat/completions wire. It keeps the bytes
 // of the last request, so it serves one agent, one request at a time.
 type Chat struct {
-	name    string // of the provider
 	client  *wire.Client
 	encoder encoder
 
@@ -47,14 +28,11 @@ type Chat struct {
 // New checks the options; it fails only for a base URL that is none, with a
 // [*provider.URLError].
 func New(o Options) (*Chat, error) {
-	client, err := wire.New(wire.Options{
-		BaseURL: o.BaseURL, Key: o.Key, HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout,
-		UserAgent: o.UserAgent, Transport: o.Transport, Now: o.Now,
-	})
+	client, err := wire.New(o, wire.Vendor{Provider: "openai"})
 	if err != nil {
 		return nil, err
 	}
-	return &Chat{name: cmp.Or(o.Provider, "openai"), client: client}, nil
+	return &Chat{client: client}, nil
 }
 
 // CloseIdleConnections lets go of connections that wait for another request.
@@ -89,9 +67,10 @@ func checkRequest(req provider.Request) *provider.Error {
 // attempt sends one HTTP request. It reports whether another, changed one must
 // follow; otherwise everything has been yielded.
 func (m *Chat) attempt(ctx context.Context, req provider.Request, yield func(provider.Chunk, error) bool) (again bool) {
+	source := m.client.Source(req.Model, Wire)
 	p := params{
-		source:     reducer.Provenance{Provider: m.name, Model: req.Model, Wire: Wire},
-		profile:    profileFor(m.name, m.client.Base(), req.Model),
+		source:     source,
+		profile:    profileFor(source.Provider, m.client.Base(), req.Model),
 		noUsage:    m.noUsage,
 		completion: m.completion,
 	}

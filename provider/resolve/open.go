@@ -8,6 +8,7 @@ import (
 	"github.com/basisagent/basis/provider/anthropic"
 	"github.com/basisagent/basis/provider/demo"
 	"github.com/basisagent/basis/provider/gemini"
+	"github.com/basisagent/basis/provider/internal/wire"
 	"github.com/basisagent/basis/provider/openai"
 	"github.com/basisagent/basis/provider/openai/responses"
 )
@@ -34,29 +35,18 @@ func Open(c provider.Choice, o Options) (Model, error) {
 	if c.Provider == provider.Demo {
 		return demo.New(), nil
 	}
-	switch c.Wire {
-	case provider.WireResponses:
-		return responses.New(responses.Options{
-			BaseURL: c.BaseURL, Key: c.Key, Provider: c.Provider,
-			HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout,
-			UserAgent: o.UserAgent, Transport: o.Transport, Now: o.Now,
-		})
-	case provider.WireGemini:
-		return gemini.New(gemini.Options{
-			BaseURL: c.BaseURL, Key: c.Key, Provider: c.Provider,
-			HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout,
-			UserAgent: o.UserAgent, Transport: o.Transport, Now: o.Now,
-		})
-	case provider.WireMessages:
-		return anthropic.New(anthropic.Options{
-			BaseURL: c.BaseURL, Key: c.Key, Provider: c.Provider,
-			HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout,
-			UserAgent: o.UserAgent, Transport: o.Transport, Now: o.Now,
-		})
-	}
-	return openai.New(openai.Options{
-		BaseURL: c.BaseURL, Key: c.Key, Provider: c.Provider,
+	all := wire.Options{
+		BaseURL: c.BaseURL, Key: c.Key, KeyHint: c.KeyHint, Provider: c.Provider,
 		HeaderTimeout: o.HeaderTimeout, IdleTimeout: o.IdleTimeout,
 		UserAgent: o.UserAgent, Transport: o.Transport, Now: o.Now,
-	})
+	}
+	switch c.Wire {
+	case provider.WireResponses:
+		return responses.New(all)
+	case provider.WireGemini:
+		return gemini.New(all)
+	case provider.WireMessages:
+		return anthropic.New(all)
+	}
+	return openai.New(all)
 }

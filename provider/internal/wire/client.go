@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,21 +80,32 @@ const afterEnd = 10 * time.Second
 // several hundred KiB.
 const listingLimit = 16 << 20
 
-// Options say where a server is and how it is reached.
+// Options say where a model is and how it is reached, on every wire.
 type Options struct {
-	BaseURL string
-	Version string          // stands before every path; "" is v1
-	Key     provider.Secret // zero sends no credential
+	BaseURL  string          // such as https://api.openai.com/; a /v1 at its end is optional
+	Key      provider.Secret // zero sends no credential
+	Provider string          // the name in a [reducer.Provenance]; "" is the vendor's own
+
+	// KeyHint says of a refusal of that kind where the key came from and what
+	// to do; see [provider.Choice.KeyHint]. Nil says nothing.
+	KeyHint func(provider.Kind) string
 
 	// HeaderTimeout bounds the wait for a response's headers, IdleTimeout the
 	// silence inside a response. 0 is 180 s and 120 s, or 600 s for both where
-	// the server is on this machine.
+	// the server is on this machine. There is no limit on the whole request:
+	// that is what the context is for.
 	HeaderTimeout time.Duration
 	IdleTimeout   time.Duration
 
 	UserAgent string            // "" is basis
 	Transport http.RoundTripper // nil is a transport of the client's own
-	Now       func() time.Time  // nil is time.Now
+	Now       func() time.Time  // nil is time.Now; resolves a server's absolute times
+}
+
+// Vendor is how the servers of a wire are asked.
+type Vendor struct {
+	Provider string // the name where the options have none
+	Version  string // stands before every path; "" is v1
 
 	// Sign sets the headers that the vendor wants on every request; key is ""
 	// if there is none. Nil sends the key as a bearer token.
@@ -102,15 +114,16 @@ type Options struct {
 
 // Client speaks HTTP to one server.
 type Client struct {
-	opts  Options
-	base  string
-	shown string // base without secrets
-	http  *http.Client
+	opts   Options
+	vendor Vendor
+	base   string
+	shown  string // base without secrets
+	http   *http.Client
 }
 
 // New checks the options; it fails only for a base URL that is none, with a
 // [*provider.URLError].
-func New(o Options) (*Client, error) {
+func New(o Options, v Vendor) (*Client, error) {
 	base, err := provider.NormalizeBaseURL(o.BaseURL)
 	if err != nil {
 		return nil, err
@@ -125,23 +138,20 @@ func New(o Options) (*Client, error) {
 	if o.IdleTimeout <= 0 {
 		o.IdleTimeout = idle
 	}
-	if o.Version == "" {
-		o.Version = "v1"
-	}
-	if o.UserAgent == "" {
-		o.UserAgent = "basis"
-	}
+	o.Provider = cmp.Or(o.Provider, v.Provider)
+	v.Version = cmp.Or(v.Version, "v1")
+	o.UserAgent = cmp.Or(o.UserAgent, "basis")
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Transport == nil {
 		o.Transport = newTransport()
 	}
-	if o.Sign == nil {
-		o.Sign = bearer
+	if v.Sign == nil {
+		v.Sign = bearer
 	}
 	return &Client{
-		opts: o, base: base, shown: provider.DisplayURL(base),
+		opts: o, vendor: v, base: base, shown: provider.DisplayURL(base),
 		http: &http.Client{Transport: o.Transport, CheckRedirect: sameHost},
 	}, nil
 }
@@ -153,14 +163,28 @@ func bearer(h http.Header, key string) {
 	}
 }
 
+// Source is the provenance of an answer of that model on that wire.
+func (c *Client) Source(model, wire string) reducer.Provenance {
+	return reducer.Provenance{Provider: c.opts.Provider, Model: model, Wire: wire}
+}
+
 // Base is the normalised base URL.
 func (c *Client) Base() string { return c.base }
 
 // Shown is the base URL without what is secret in it.
 func (c *Client) Shown() string { return c.shown }
 
-// Redact takes the key out of a text.
-func (c *Client) Redact(s string) string { return c.opts.Key.Redact(s) }
+// fit makes a server's words fit to show: without the key, and with where it
+// came from if it was refused.
+func (c *Client) fit(e *provider.Error) {
+	e.Message = c.opts.Key.Redact(e.Message)
+	if c.opts.KeyHint == nil {
+		return
+	}
+	if hint := c.opts.KeyHint(e.Kind); hint != "" {
+		e.Message += " (" + hint + ")"
+	}
+}
 
 // CloseIdle lets go of connections that wait for another request.
 func (c *Client) CloseIdle() { c.http.CloseIdleConnections() }
@@ -231,7 +255,7 @@ func (c *Client) decode(ctx context.Context, resp *http.Response, w *watch, r Re
 		_, isDone := chunk.(provider.Done)
 		done = done || isDone
 		if e, ok := errors.AsType[*provider.Error](err); ok {
-			e.Message = c.Redact(e.Message)
+			c.fit(e)
 		}
 		return yield(chunk, err)
 	})
@@ -271,7 +295,7 @@ func (c *Client) Get(ctx context.Context, path string) ([]byte, *provider.Error)
 		return nil, redirected(resp, c.shown)
 	case resp.StatusCode != http.StatusOK:
 		e := provider.Classify(provider.Failure{Status: resp.StatusCode, Header: resp.Header.Get, Body: data, Now: c.opts.Now()})
-		e.Message = c.Redact(e.Message)
+		c.fit(e)
 		return nil, e
 	}
 	return data, nil
@@ -291,7 +315,7 @@ func (c *Client) request(ctx context.Context, method, path string, b Body) (*htt
 	if b.Front != nil {
 		content = b.Reader()
 	}
-	req, err := http.NewRequestWithContext(ctx, method, provider.Endpoint(c.base, c.opts.Version, path), content)
+	req, err := http.NewRequestWithContext(ctx, method, provider.Endpoint(c.base, c.vendor.Version, path), content)
 	if err != nil {
 		return nil, fmt.Errorf("make a request to %s: %w", c.shown, err)
 	}
@@ -301,7 +325,7 @@ func (c *Client) request(ctx context.Context, method, path string, b Body) (*htt
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Accept", "text/event-stream")
 	}
-	c.opts.Sign(req.Header, c.opts.Key.Reveal())
+	c.vendor.Sign(req.Header, c.opts.Key.Reveal())
 	req.Header.Set("User-Agent", c.opts.UserAgent)
 	return req, nil
 }
