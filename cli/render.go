@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/basisagent/basis"
 	"github.com/basisagent/basis/projections"
@@ -102,7 +103,8 @@ func (r *renderer) line(b projections.Body) {
 	case projections.ToolCompleted:
 		r.completed(b)
 	case projections.Retry:
-		r.con.say(fmt.Sprintf("basis: retrying: %s (retry %d/%d)", flat(b.Error), b.Attempt, b.MaxAttempts))
+		delay := (time.Duration(b.NextDelayMS) * time.Millisecond).Round(100 * time.Millisecond)
+		r.con.say(fmt.Sprintf("basis: %s (retry %d of %d, in %s)", flat(b.Error), b.Attempt, b.MaxAttempts-1, delay))
 	case projections.Notice:
 		r.con.say("basis: " + flat(b.Message))
 	case projections.RunFinished:

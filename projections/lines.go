@@ -149,13 +149,13 @@ type (
 		Message  string `json:"message"`
 	}
 
-	// Retry says that a request failed and is sent again; it voids the deltas
-	// of its round.
+	// Retry says that a request failed and is sent again after a delay; it
+	// voids the deltas of its round.
 	Retry struct {
 		AgentID     string `json:"agent_id"`
 		Error       string `json:"error"`
-		Attempt     int    `json:"attempt"`
-		MaxAttempts int    `json:"max_attempts"`
+		Attempt     int    `json:"attempt"`      // the one that failed, from 1
+		MaxAttempts int    `json:"max_attempts"` // in all, the first request included
 		NextDelayMS int64  `json:"next_delay_ms"`
 	}
 
