@@ -4,6 +4,7 @@ import (
 	"github.com/basisagent/basis/effects"
 	"github.com/basisagent/basis/effects/workspace"
 	"github.com/basisagent/basis/journal"
+	"github.com/basisagent/basis/provider"
 )
 
 // Names of other packages that users of this one need, so that they import one
@@ -18,9 +19,15 @@ type (
 	// Verdict is its answer.
 	Verdict = effects.Verdict
 
+	// URLError is a base URL that can't be one.
+	URLError = provider.URLError
+
 	// Report is what an audit of a journal's bytes found.
 	Report = journal.Report
 )
+
+// ErrUnknownProvider says that a name is no provider's.
+var ErrUnknownProvider = provider.ErrUnknownProvider
 
 // ErrFailed says that a journal takes no more, because a write or a sync of it
 // failed. What was recorded before is kept.

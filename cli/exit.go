@@ -187,6 +187,8 @@ func explain(e *commandError) report {
 		failed.next = "use `basis " + e.verb + " " + e.ref.Task().String() + "`"
 	case errors.As(e.err, &follow):
 		failed.next = insteadOf(follow)
+	case errors.As(e.err, &option) && strings.HasPrefix(option.Field, "image"):
+		return report{exit: exitUsage, code: "usage", what: option.Error(), next: "show a PNG, JPEG, GIF or WebP file of at most 5 MiB with `--image FILE`"}
 	case errors.As(e.err, &option):
 		failed.next = optionHint(option, failed.next)
 	case errors.As(e.err, &nobody):
@@ -232,9 +234,6 @@ func optionHint(o *basis.OptionError, otherwise string) string {
 			return "use `basis spawn --detached <PROMPT>`"
 		}
 		return "name a directory that exists with `-C DIR`"
-	}
-	if strings.HasPrefix(o.Field, "image") {
-		return "name a file with `--image FILE`, as `basis spawn --help` says"
 	}
 	return otherwise
 }

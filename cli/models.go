@@ -46,7 +46,7 @@ func (a *app) models(ctx context.Context, c *cli.Command) error {
 	}
 	listing, err := h.Models(ctx, dir, reducer.Options{Provider: c.String("provider"), BaseURL: c.String("base-url"), IdleMS: idle.Milliseconds()})
 	if err != nil {
-		return err
+		return asked(c, err)
 	}
 	for _, m := range listing.Models {
 		if c.Bool("json") {
@@ -64,6 +64,18 @@ func (a *app) models(ctx context.Context, c *cli.Command) error {
 		a.con.say("next: use `basis --model ID <PROMPT>`")
 	}
 	return nil
+}
+
+// asked is an error of a listing, which the flags may be to blame for.
+func asked(c *cli.Command, err error) error {
+	var url *basis.URLError
+	switch {
+	case c.IsSet("base-url") && errors.As(err, &url):
+		return &usageError{what: err.Error(), next: "use `basis models --base-url http://HOST:PORT`"}
+	case c.IsSet("provider") && errors.Is(err, basis.ErrUnknownProvider):
+		return &usageError{what: err.Error(), next: "use `basis models --provider NAME` with one of these names"}
+	}
+	return err
 }
 
 // modelRow is one line of models --json. A window and a day that the endpoint

@@ -166,7 +166,7 @@ func TestExplain(t *testing.T) {
 		"parent":    {&basis.OptionError{Field: "parent", Reason: "x"}, 1, "failed", "basis spawn --detached"},
 		"nobody":    {&unaskable{"x"}, 1, "failed", "basis spawn --approve never <PROMPT>"},
 		"rule":      {basis.ErrNoRule, 1, "failed", "basis rules list"},
-		"image":     {&basis.OptionError{Field: "image x.png", Reason: "x"}, 1, "failed", "--image FILE"},
+		"image":     {&basis.OptionError{Field: "image x.png", Reason: "x"}, 2, "usage", "--image FILE"},
 		"other":     {errors.New("x"), 1, "failed", "retry with `basis wait <ID>`"},
 	} {
 		r := explain(&commandError{err: c.err, ref: ref, verb: "wait"})

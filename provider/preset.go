@@ -62,5 +62,5 @@ func FindPreset(name string) (Preset, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return Preset{}, refuse(name, nil, fmt.Sprintf("unknown provider %q: use one of %s, or --base-url for another server", name, strings.Join(names, ", ")))
+	return Preset{}, refuse(name, ErrUnknownProvider, fmt.Sprintf("unknown provider %q: use one of %s, or --base-url for another server", name, strings.Join(names, ", ")))
 }

@@ -13,12 +13,15 @@ import (
 // provider, no base URL and no key.
 var ErrNoProvider = errors.New("no model provider is set up")
 
+// ErrUnknownProvider is in the chain of the error for a name that no provider has.
+var ErrUnknownProvider = errors.New("unknown provider")
+
 // SelectionError is a setup that can't be carried out. It names what is wrong
 // and what to do, never a credential.
 type SelectionError struct {
 	Provider string // as far as it is known
 	Reason   string
-	Err      error // ErrNoProvider, a *URLError, or nil
+	Err      error // ErrNoProvider, ErrUnknownProvider, a *URLError, or nil
 }
 
 // Error is the reason.
