@@ -170,7 +170,7 @@ func (d Diagnosis) hidden(secrets []effects.Secret) (Diagnosis, error) {
 		return Diagnosis{}, fmt.Errorf("write down the diagnosis: %w", err)
 	}
 	var clean Diagnosis
-	if err := json.Unmarshal([]byte(effects.Redactor(secrets).Replace(string(data))), &clean); err != nil {
+	if err := json.Unmarshal([]byte(effects.NewRedactor(secrets).Replace(string(data))), &clean); err != nil {
 		return Diagnosis{}, fmt.Errorf("write down the diagnosis: %w", err)
 	}
 	return clean, nil

@@ -54,7 +54,7 @@ func (h *Home) find(ctx context.Context, s reducer.State) (found, error) {
 		return f, err
 	}
 	f.context = workspace.FindContext(h.configDir(), s.Workspace)
-	hide := effects.Redactor(h.secrets())
+	hide := effects.NewRedactor(h.secrets())
 	for i := range f.context.Documents {
 		f.context.Documents[i].Text = hide.Replace(f.context.Documents[i].Text)
 	}
@@ -67,7 +67,7 @@ func (h *Home) find(ctx context.Context, s reducer.State) (found, error) {
 
 // texts looks for skills, templates and memories. What is recorded of them holds
 // no secret.
-func (h *Home) texts(root string, f *found, hide *strings.Replacer) (err error) {
+func (h *Home) texts(root string, f *found, hide *effects.Redactor) (err error) {
 	dirs, _ := h.skillDirs(root)
 	if f.skills, err = workspace.FindSkills(root, dirs...); err != nil {
 		return err

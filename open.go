@@ -71,7 +71,7 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 		return effects.Workspace{}, err
 	}
 	set = slices.DeleteFunc(set, func(t effects.Tool) bool { return !s.Options.Tools.Has(t.Spec().Name) })
-	hide := effects.Redactor(m.home.secrets())
+	hide := effects.NewRedactor(m.home.secrets())
 	system := systemText(blocks(f.context.Render(), hide.Replace(workspace.RenderMemories(f.memories))), s.Options)
 	if s.Options.Tools.Has("load_skill") {
 		system = blocks(system, hide.Replace(f.skills.Render()))

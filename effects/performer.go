@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/basisagent/basis/effects/schema"
@@ -77,24 +75,12 @@ type Options struct {
 	Warn func(string)
 }
 
-// Secret is a value to be hidden and the name to show instead of it.
-type Secret struct {
-	Name  string
-	Value string `json:"-"`
-}
-
-// String hides the value, as does every other way to print a Secret.
-func (s Secret) String() string { return "[redacted:" + s.Name + "]" }
-
-// GoString hides the value.
-func (s Secret) GoString() string { return s.String() }
-
 // Performer carries out effects. It holds the open workspace between them, so
 // it serves one agent, and OpenWorkspace comes before all that needs one.
 type Performer struct {
 	o       Options
 	redact  mask
-	hiding  func(more []Secret) *strings.Replacer
+	hiding  func(more []Secret) *Redactor
 	model   provider.Model
 	tools   []Tool
 	hooks   []Hook
@@ -109,80 +95,11 @@ func NewPerformer(o Options) *Performer {
 	}
 	secrets := o.Secrets
 	o.Secrets = nil // what prints a performer does not ask a secret how
-	hiding := func(more []Secret) *strings.Replacer { return Redactor(slices.Concat(secrets, more)) }
+	hiding := func(more []Secret) *Redactor { return NewRedactor(slices.Concat(secrets, more)) }
 	p := &Performer{o: o, hiding: hiding}
 	p.redact.set(hiding(nil), true)
 	return p
 }
-
-// mask is what a performer keeps back. An opening may change it while a subagent
-// that has ended is being reported on.
-type mask struct{ now atomic.Pointer[masked] }
-
-type masked struct {
-	*strings.Replacer
-	sealed bool // the path of what is kept whole is not shown; so before the opening too
-}
-
-func (m *mask) set(r *strings.Replacer, sealed bool) { m.now.Store(&masked{r, sealed}) }
-
-// Replace hides the secrets in a text.
-func (m *mask) Replace(s string) string { return m.now.Load().Replace(s) }
-
-func (m *mask) sealed() bool { return m.now.Load().sealed }
-
-// Redactor puts the names of secrets in the place of their values, also where
-// these stand in JSON or one line at a time. A value that begins with another one
-// is looked for first, so that nothing of it is left.
-func Redactor(secrets []Secret) *strings.Replacer {
-	var all []Secret
-	for _, s := range secrets {
-		for _, v := range spellings(s.Value) {
-			all = append(all, Secret{Name: s.Name, Value: v})
-		}
-	}
-	longest := slices.SortedStableFunc(slices.Values(all), func(a, b Secret) int { return len(b.Value) - len(a.Value) })
-	var pairs []string
-	for _, s := range longest {
-		if len(s.Value) >= minSecret {
-			pairs = append(pairs, s.Value, s.String())
-		}
-	}
-	return strings.NewReplacer(pairs...)
-}
-
-// spellings are the forms in which a value can turn up: as it is, as a string of
-// JSON has it, and a line of it, because progress comes by lines. A line that is
-// only the frame of a key is no secret.
-func spellings(value string) []string {
-	all := []string{value}
-	if lines := strings.Split(value, "\n"); len(lines) > 1 {
-		for _, l := range lines {
-			if l = strings.TrimSpace(l); len(l) >= minLine && !strings.HasPrefix(l, "-----") {
-				all = append(all, l)
-			}
-		}
-	}
-	for _, v := range slices.Clone(all) {
-		for _, html := range []bool{true, false} {
-			var b strings.Builder
-			e := json.NewEncoder(&b)
-			e.SetEscapeHTML(html)
-			if e.Encode(v) == nil { // a string always encodes
-				all = append(all, strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(b.String()), "\""), "\""))
-			}
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// minLine is the shortest line of a longer secret that is hidden by itself.
-const minLine = 16
-
-// minSecret is the shortest value that is hidden: anything shorter would make
-// nonsense of ordinary text.
-const minSecret = 6
 
 // since is how many milliseconds something took, 0 if the clock was set back.
 func (p *Performer) since(begun time.Time) int64 { return max(p.o.Now().Sub(begun).Milliseconds(), 0) }

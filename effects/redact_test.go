@@ -93,16 +93,48 @@ func TestSecretsStayOutOfEvents(t *testing.T) {
 
 // Of a value that begins with another one nothing is left.
 func TestRedactorTakesTheLongest(t *testing.T) {
-	r := Redactor([]Secret{{Name: "A", Value: "sk-shared"}, {Name: "B", Value: "sk-shared-and-more"}})
+	r := NewRedactor([]Secret{{Name: "A", Value: "sk-shared"}, {Name: "B", Value: "sk-shared-and-more"}})
 	if got, want := r.Replace("sk-shared-and-more sk-shared"), "[redacted:B] [redacted:A]"; got != want {
 		t.Errorf("Replace = %q, want %q", got, want)
+	}
+}
+
+// JRN-88: what is left of a secret at a cut is hidden too, wherever the cut falls
+// in it, and nothing else of the text is touched.
+func TestRedactorAtCuts(t *testing.T) {
+	hide := NewRedactor([]Secret{{Name: "K", Value: hushed}, {Name: "J", Value: `a"quoted"secret`}})
+	for n := range len(hushed) + 1 {
+		begin, end := hushed[:n], hushed[n:]
+		if n >= 4 {
+			begin = "[redacted:K]"
+		}
+		if len(end) >= 4 {
+			end = "[redacted:K]"
+		}
+		for _, mark := range [][2]string{{"…", "…"}, {"\n[truncated: 5 of 900 bytes", " left out here]\n"}, {"… [line of 3000 bytes]", "…"}} {
+			text := "x " + hushed[:n] + mark[0] + mark[1] + hushed[n:] + " y"
+			if got, want := hide.Replace(text), "x "+begin+mark[0]+mark[1]+end+" y"; got != want {
+				t.Errorf("%s: %q, want %q", text, got, want)
+			}
+		}
+	}
+	for text, want := range map[string]string{
+		`{"a":"a\"quo…`:     `{"a":"[redacted:J]…`,
+		"sk-hush-12 no cut": "sk-hush-12 no cut",
+		"one … two":         "one … two",
+		"…":                 "…",
+		hushed + "…":        "[redacted:K]…",
+	} {
+		if got := hide.Replace(text); got != want {
+			t.Errorf("Replace(%q) = %q, want %q", text, got, want)
+		}
 	}
 }
 
 // JRN-88: a secret is known in every form in which it is written down: in JSON,
 // and a line at a time, as progress comes.
 func TestRedactorKnowsEverySpelling(t *testing.T) {
-	hide := Redactor([]Secret{
+	hide := NewRedactor([]Secret{
 		{Name: "P", Value: `pa"ss&<word>`},
 		{Name: "K", Value: "-----BEGIN KEY-----\nhush-hush-hush-hush-1\r\nhush-hush-hush-hush-2\nab\n-----END KEY-----\n"},
 	})

@@ -197,5 +197,5 @@ func clip(text string) string {
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}
-	return text[:end] + "…"
+	return text[:end] + cutMark
 }

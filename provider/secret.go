@@ -38,15 +38,26 @@ func (s Secret) Reveal() string {
 func (s Secret) IsZero() bool { return s.value == nil }
 
 // Redact replaces the credential wherever it stands in text, such as an error
-// body that repeats the key it refused. Words too short to be secret, such as
-// the placeholder that a local server wants, are left alone.
+// body that repeats the key it refused, and its beginning where the text was cut
+// there. Words too short to be secret, such as the placeholder that a local
+// server wants, are left alone.
 func (s Secret) Redact(text string) string {
 	value := s.Reveal()
 	if len(value) < minSecret {
 		return text
 	}
-	return strings.ReplaceAll(text, value, redacted)
+	text = strings.ReplaceAll(text, value, redacted)
+	for n := len(value) - 1; n >= minPart && strings.Contains(text, cutMark); n-- {
+		text = strings.ReplaceAll(text, value[:n]+cutMark, redacted+cutMark)
+	}
+	return text
 }
+
+// cutMark stands where a text was cut; see [clip].
+const cutMark = "…"
+
+// minPart is the shortest part of a credential that is replaced at a cut.
+const minPart = 4
 
 // String is [redacted], or "" if there is no secret.
 func (s Secret) String() string {

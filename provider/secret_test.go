@@ -44,6 +44,11 @@ func TestSecretNeverShows(t *testing.T) {
 	if got := h.Key.Redact("bad key " + key + "!"); got != "bad key [redacted]!" {
 		t.Errorf("Redact() = %q, want the key replaced", got)
 	}
+	for n := 4; n <= len(key); n++ {
+		if got := h.Key.Redact("bad key " + key[:n] + "…"); got != "bad key [redacted]…" {
+			t.Errorf("cut after %d bytes: %q, want nothing of the key", n, got)
+		}
+	}
 	if got := provider.NewSecret("e").Redact("refused"); got != "refused" {
 		t.Errorf("Redact() = %q, want a placeholder's letters kept", got)
 	}

@@ -38,7 +38,7 @@ type Tool struct {
 	tool    workspace.Tool
 	command []string
 	env     []string
-	hide    *strings.Replacer // a secret that is cut could not be told any more
+	hide    *effects.Redactor // a secret that is cut could not be told any more
 }
 
 // New is a tool of a workspace at root. Env is the environment that its own
@@ -48,7 +48,7 @@ func New(t workspace.Tool, root string, env []string) *Tool {
 	for _, v := range t.Hidden() {
 		secrets = append(secrets, effects.Secret{Name: v.Name, Value: v.Value})
 	}
-	d := &Tool{tool: t, env: append([]string{}, env...), hide: effects.Redactor(secrets)}
+	d := &Tool{tool: t, env: append([]string{}, env...), hide: effects.NewRedactor(secrets)}
 	d.command = append([]string{workspace.Program(root, t.Command[0])}, t.Command[1:]...)
 	for _, v := range t.Env {
 		d.env = append(d.env, v.Name+"="+v.Value)

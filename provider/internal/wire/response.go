@@ -332,6 +332,9 @@ func (d *decoding) foreign(body []byte) *provider.Error {
 // unreadable is a chunk that can't be taken.
 func (d *decoding) unreadable(data []byte, err error) *provider.Error {
 	sample := strings.ToValidUTF8(string(data[:min(len(data), 200)]), "\uFFFD")
+	if len(data) > 200 {
+		sample += "…" // the mark of a cut, beside which a part of a secret is hidden
+	}
 	return &provider.Error{
 		Kind: provider.KindBadResponse, Status: d.Status, Err: err,
 		Message: fmt.Sprintf("%s sent a chunk that can't be read: %v; it begins with %q", d.who(), err, sample),
