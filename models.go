@@ -47,8 +47,12 @@ func (h *Home) Models(ctx context.Context, dir string, o reducer.Options) (Listi
 // Decoded is what a recorded response is read as.
 type Decoded = resolve.Decoded
 
+// PackedError says that a recorded response is compressed.
+type PackedError = resolve.PackedError
+
 // DecodeResponse reads a recorded response of a model's server as a client of
-// that wire would, for bug reports. It fails only for a wire that isn't spoken.
+// that wire would, for bug reports. It fails only for a wire that isn't spoken,
+// and with a [*PackedError] for a body that is compressed and can't be unpacked.
 func DecodeResponse(wire string, status int, header map[string][]string, body io.Reader) (Decoded, error) {
 	return resolve.Decode(wire, status, header, body)
 }

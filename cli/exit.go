@@ -154,6 +154,7 @@ func explain(e *commandError) report {
 		nobody    *unaskable
 		follow    *basis.ContinueError
 		unfounded *basis.UnfoundedError
+		packed    *basis.PackedError
 	)
 	switch {
 	case errors.As(e.err, &usage):
@@ -189,6 +190,8 @@ func explain(e *commandError) report {
 		failed.next = insteadOf(follow)
 	case errors.As(e.err, &option) && strings.HasPrefix(option.Field, "image"):
 		return report{exit: exitUsage, code: "usage", what: option.Error(), next: "show a PNG, JPEG, GIF or WebP file of at most 5 MiB with `--image FILE`"}
+	case errors.As(e.err, &packed):
+		failed.next = unpackHint(packed)
 	case errors.As(e.err, &option):
 		failed.next = optionHint(option, failed.next)
 	case errors.As(e.err, &nobody):
@@ -223,6 +226,18 @@ func insteadOf(e *basis.ContinueError) string {
 		return "use `basis spawn <PROMPT>`"
 	}
 	return "use `basis wait " + e.Ref.String() + "`"
+}
+
+// unpackHint says how to get at a body that is compressed.
+func unpackHint(p *basis.PackedError) string {
+	if p.Err != nil {
+		return "record it anew, as with `curl --compressed`"
+	}
+	tools := map[string]string{"zstd": "zstd -d", "br": "brotli -d"}
+	if tool := tools[p.Coding]; tool != "" {
+		return "unpack it first, as with `" + tool + " FILE`, or record it anew with `curl --compressed`"
+	}
+	return "unpack it first, or record it anew with `curl --compressed`"
 }
 
 func optionHint(o *basis.OptionError, otherwise string) string {

@@ -155,6 +155,9 @@ func (a *app) decode(_ context.Context, c *cli.Command) error {
 	}
 	defer body.Close()
 	decoded, err := basis.DecodeResponse(c.String("wire"), status, header, body)
+	if _, ok := errors.AsType[*basis.PackedError](err); ok {
+		return fail(err)
+	}
 	if err != nil {
 		return fail(&usageError{what: err.Error(), next: decodeSynopsis})
 	}

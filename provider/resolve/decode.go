@@ -65,12 +65,17 @@ type DecodedUsage struct {
 	Reasoning  reducer.Count `json:"reasoning"`
 }
 
-// Decode reads a recorded response as a client of that wire would. It fails
-// only for a wire that isn't spoken.
+// Decode reads a recorded response as a client of that wire would; a body that
+// is compressed with gzip is unpacked first. It fails only for a wire that isn't
+// spoken, and with a [*PackedError] for what can't be unpacked.
 func Decode(wire string, status int, header map[string][]string, body io.Reader) (Decoded, error) {
 	inspect, ok := inspectors[wire]
 	if !ok {
 		return Decoded{}, fmt.Errorf("no wire %q: use one of %s", wire, strings.Join(Wires(), ", "))
+	}
+	body, err := unpacked(header, body)
+	if err != nil {
+		return Decoded{}, err
 	}
 	a, failure := inspect(openai.Response{Status: status, Header: http.Header(header), Body: body}, func(provider.Chunk) bool { return true })
 	d := Decoded{
