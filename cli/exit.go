@@ -154,7 +154,6 @@ func explain(e *commandError) report {
 		nobody    *unaskable
 		follow    *basis.ContinueError
 		unfounded *basis.UnfoundedError
-		packed    *basis.PackedError
 	)
 	switch {
 	case errors.As(e.err, &usage):
@@ -188,12 +187,8 @@ func explain(e *commandError) report {
 		failed.next = "use `basis " + e.verb + " " + e.ref.Task().String() + "`"
 	case errors.As(e.err, &follow):
 		failed.next = insteadOf(follow)
-	case errors.As(e.err, &option) && strings.HasPrefix(option.Field, "image"):
-		return report{exit: exitUsage, code: "usage", what: option.Error(), next: "show a PNG, JPEG, GIF or WebP file of at most 5 MiB with `--image FILE`"}
-	case errors.As(e.err, &packed):
-		failed.next = unpackHint(packed)
 	case errors.As(e.err, &option):
-		failed.next = optionHint(option, failed.next)
+		return ofOption(option, failed)
 	case errors.As(e.err, &nobody):
 		failed.next = "use `basis spawn --approve never <PROMPT>` or `--approve always`, or give it work at a terminal"
 	case errors.Is(e.err, basis.ErrNoRule):
@@ -240,17 +235,18 @@ func unpackHint(p *basis.PackedError) string {
 	return "unpack it first, or record it anew with `curl --compressed`"
 }
 
-func optionHint(o *basis.OptionError, otherwise string) string {
-	switch o.Field {
-	case "parent":
-		return "use `basis spawn --detached <PROMPT>`"
-	case "workspace":
-		if strings.Contains(o.Reason, "another workspace") {
-			return "use `basis spawn --detached <PROMPT>`"
-		}
-		return "name a directory that exists with `-C DIR`"
+// ofOption is a setting of a task that makes no sense. An image is judged before
+// anything is made, and is part of the invocation.
+func ofOption(o *basis.OptionError, r report) report {
+	switch {
+	case strings.HasPrefix(o.Field, "image"):
+		return report{exit: exitUsage, code: "usage", what: r.what, next: "show a PNG, JPEG, GIF or WebP file of at most 5 MiB with `--image FILE`"}
+	case o.Field == "parent", o.Field == "workspace" && strings.Contains(o.Reason, "another workspace"):
+		r.next = "use `basis spawn --detached <PROMPT>`"
+	case o.Field == "workspace":
+		r.next = "name a directory that exists with `-C DIR`"
 	}
-	return otherwise
+	return r
 }
 
 // stopped is a run that let go of its task, or a command that a signal ended.
@@ -299,6 +295,9 @@ func (e *commandError) follow(format, otherwise string) string {
 
 // retry is the hint for an error that says nothing more.
 func (e *commandError) retry() string {
+	if p, ok := errors.AsType[*basis.PackedError](e.err); ok {
+		return unpackHint(p)
+	}
 	if e.verb == "" {
 		return "use `basis --help`"
 	}
