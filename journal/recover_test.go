@@ -217,6 +217,7 @@ func TestRecoverEvidence(t *testing.T) {
 		{"good record, then a lost sector", append(bytes.Clone(s.bytes[:len(s.bytes)-1]), make([]byte, 2*sectorSize)...), NoNewline, RuleNone},
 		{"good record, then a lost sector and more", append(append(bytes.Clone(s.bytes[:len(s.bytes)-1]), make([]byte, 2*sectorSize)...), 'x'), Torn, RuleNone},
 		{"first line again, unterminated", append(bytes.Clone(s.bytes), s.bytes[:s.lines[1]-1]...), Damaged, RuleSequence},
+		{"a lost sector, then an old record", append(append(bytes.Clone(s.bytes), make([]byte, 2*sectorSize)...), s.bytes[:s.lines[1]]...), Damaged, RuleSequence},
 		{"garbage line", append(bytes.Clone(s.bytes), "garbage\n"...), Damaged, RuleShape},
 		{"partial garbage", append(bytes.Clone(s.bytes), "garbage"...), Torn, RuleNone},
 		{"lower generation", forge(s, func(e *entry) { e.gen-- }), Damaged, RuleGeneration},

@@ -8,6 +8,25 @@ import (
 	"github.com/basisagent/basis/journal/journaltest"
 )
 
+// cutIsKept checks that the bytes are in torn/, whole, if they are not in the
+// journal any more.
+func cutIsKept(t *testing.T, img *journaltest.Disk, n int) {
+	t.Helper()
+	if strings.Contains(string(contents(t, img, "/a1/events.jsonl")), "torn bytes") {
+		return
+	}
+	copies, err := img.ReadDir("/a1/torn")
+	if err != nil {
+		t.Fatalf("crash at call %d: the bytes are cut and there is no copy: %v", n, err)
+	}
+	for _, c := range copies {
+		if string(contents(t, img, "/a1/torn/"+c.Name())) == "torn bytes" {
+			return
+		}
+	}
+	t.Errorf("crash at call %d: the bytes are cut and no copy holds them", n)
+}
+
 // JRN-43, JRN-45: a copy of what was cut is named by the journal even if the
 // attach that cut it died before it could say so.
 func TestCutBytesAreNamedAfterACrashInTheRepair(t *testing.T) {
@@ -29,6 +48,7 @@ func TestCutBytesAreNamedAfterACrashInTheRepair(t *testing.T) {
 			return
 		}
 		for img := range d.Crashes(journaltest.CrashOptions{}) {
+			cutIsKept(t, img, n)
 			w, _ := attach(t, memOptions(img), "/a1")
 			w.Close()
 			rep, err := journal.Dir{Path: "/a1", Disk: img}.Check(journal.CheckOptions{})
