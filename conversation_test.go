@@ -354,7 +354,7 @@ func TestCancelWhatHasLostItsConversation(t *testing.T) {
 					t.Errorf("Wait = %+v, want it cancelled", got)
 				}
 			}
-			if _, ended := h.Ended(second); !ended || len(s.Requests()) != asked {
+			if _, ended, err := h.Ended(second); !ended || err != nil || len(s.Requests()) != asked {
 				t.Errorf("ended %v after %d requests, want it ended after %d", ended, len(s.Requests()), asked)
 			}
 			if err := os.Rename(away, h.AgentDir(first.Ref)); err != nil {

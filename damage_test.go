@@ -125,6 +125,55 @@ func mustState(t *testing.T, h *Home, ref Ref) reducer.State {
 	return s
 }
 
+// CLI-76, JRN-49, JRN-59: a wait judges the bytes of a task that has ended also where it
+// can't attach, because a continuation runs: no answer is told from a journal that is
+// damaged or that the terminal record does not fit.
+func TestWaitTellsDamageWithoutAttaching(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, h *Home, ref Ref){
+		"a flipped bit": func(t *testing.T, h *Home, ref Ref) {
+			change(t, h.journalFile(ref), func(b []byte) []byte { return bytes.Replace(b, []byte("hello"), []byte("hellp"), 1) })
+		},
+		"another end": func(t *testing.T, h *Home, ref Ref) {
+			change(t, filepath.Join(h.AgentDir(ref), projections.TerminalFile), func(b []byte) []byte {
+				head := mustCheck(t, h, ref).Head.Link
+				return bytes.Replace(b, []byte(head), []byte(strings.Repeat("0", len(head))), 1)
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := providertest.Script(t, providertest.Text("hello"))
+			h := newHome(t, nil)
+			out, err := h.Run(limited(t), asking(s, newWorkspace(t), "hi"), Drive{})
+			h.ended(t, out, err)
+			running, err := lockFile(h.conversationLock(out.Ref.Key, out.Ref.ID))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer running.release()
+			if out, err := h.Wait(limited(t), out.Ref, Drive{}); h.ended(t, out, err).Result != "hello" {
+				t.Errorf("Wait = %v, want the answer although the conversation runs", err)
+			}
+			spoil(t, h, out.Ref)
+			_, err = h.Wait(limited(t), out.Ref, Drive{})
+			if _, damaged := errors.AsType[*CorruptError](err); !damaged {
+				t.Errorf("Wait = %v, want the damage", err)
+			}
+			if _, ended, err := h.Ended(out.Ref); ended || err == nil {
+				t.Errorf("Ended = %v, %v, want the damage", ended, err)
+			}
+		})
+	}
+}
+
+func mustCheck(t *testing.T, h *Home, ref Ref) Report {
+	t.Helper()
+	rep, err := h.Check(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rep
+}
+
 // JRN-49: records cut off cleanly at the end leave no trace in the journal; the
 // copy of the terminal record knows of them.
 func TestMissingEndIsDamage(t *testing.T) {

@@ -94,8 +94,12 @@ func (h *Home) Wait(ctx context.Context, ref Ref, d Drive) (Outcome, error) {
 			}
 			return h.finish(ctx, a, d)
 		}
-		if all, ended := h.endOf(ref, err); ended {
+		all, ended, damage := h.endOf(ref, err)
+		switch {
+		case ended:
 			return h.settled(ref, all), nil
+		case damage != nil:
+			return Outcome{Ref: ref}, damage
 		}
 		if !errors.Is(err, ErrAttached) {
 			return Outcome{Ref: ref}, err
@@ -111,11 +115,11 @@ func (h *Home) Wait(ctx context.Context, ref Ref, d Drive) (Outcome, error) {
 func (h *Home) waitForSubagent(ctx context.Context, ref Ref, timeout <-chan time.Time) (Outcome, error) {
 	for {
 		driven := h.Held(ref.Task())
-		all, over := h.endOf(ref, nil)
+		all, over, err := h.endOf(ref, nil)
 		out := Outcome{Ref: ref, State: all.state}
 		switch {
-		case over:
-			return out, nil
+		case over || err != nil:
+			return out, err
 		case !driven:
 			return out, &TaskError{Ref: ref, Err: ErrSubagent}
 		}

@@ -29,30 +29,41 @@ func (h *history) add(e reducer.Entry) {
 
 // endOf is the history of a task that could not be attached because it has
 // ended, or whose answer can be read whatever else stood in the way, but damage
-// of its own. What it continues is not needed for that.
-func (h *Home) endOf(ref Ref, cause error) (all history, ended bool) {
+// of its own, which is the error then. What it continues is not needed for that.
+func (h *Home) endOf(ref Ref, cause error) (all history, ended bool, err error) {
 	if e, ok := errors.AsType[*endedError](cause); ok {
-		return e.all, true
+		return e.all, true, nil // the attach has looked at its bytes
 	}
-	if e, damaged := errors.AsType[*CorruptError](cause); damaged && filepath.Dir(e.Path) == h.agentDir(ref) {
-		return all, false
+	dir := h.agentDir(ref)
+	if e, damaged := errors.AsType[*CorruptError](cause); damaged && filepath.Dir(e.Path) == dir {
+		return all, false, cause
 	}
 	base, err := h.Base(ref)
 	all.state, all.unfounded = base, err != nil
 	for e, err := range h.Entries(context.Background(), ref) {
 		if err != nil {
-			return all, false
+			if _, damaged := errors.AsType[*CorruptError](err); !damaged || h.Held(ref) {
+				err = nil // what stood in the way says more, or a repair is under way
+			}
+			return all, false, err
 		}
 		all.add(e)
 	}
-	return all, all.state.Ended()
+	if !all.state.Ended() {
+		return all, false, nil
+	}
+	rep, err := journal.Check(dir, anchors(dir)...)
+	if err = errors.Join(err, rep.Err()); err != nil {
+		return all, false, err
+	}
+	return all, true, nil
 }
 
-// Ended is how a task has ended, and false if it has not, or if its own journal
-// can't be read. What it continues is not needed for that. Nothing is driven.
-func (h *Home) Ended(ref Ref) (Outcome, bool) {
-	all, ended := h.endOf(ref, nil)
-	return Outcome{Ref: ref, State: all.state}, ended
+// Ended is how a task has ended, and false if it has not. What it continues is not
+// needed for that, and nothing is driven. The error says how its journal is damaged.
+func (h *Home) Ended(ref Ref) (Outcome, bool, error) {
+	all, ended, err := h.endOf(ref, nil)
+	return Outcome{Ref: ref, State: all.state}, ended, err
 }
 
 // settled is the outcome of a task that has ended. Its terminal record is in

@@ -182,8 +182,8 @@ func (a *app) notItself(h *basis.Home, ref basis.Ref, what string) error {
 	if caller, inTask := a.caller(); !inTask || caller != ref.Task() {
 		return nil
 	}
-	if _, ended := h.Ended(ref); ended {
-		return nil
+	if _, ended, err := h.Ended(ref); ended || err != nil {
+		return err
 	}
 	if ref.Sub != "" {
 		return fmt.Errorf("a task cannot %s its own subagent %s: this command is part of the same task, which goes on only when it returns", what, ref.Sub)
@@ -295,7 +295,11 @@ func (a *app) cancel(_ context.Context, c *cli.Command, h *basis.Home, ref basis
 		return err
 	}
 	if !asked {
-		if out, ended := h.Ended(ref); ended {
+		out, ended, err := h.Ended(ref)
+		if err != nil {
+			return err
+		}
+		if ended {
 			return a.ended(h, a.newView(h, false, c.Bool("json")), out)
 		}
 	}

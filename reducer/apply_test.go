@@ -247,3 +247,31 @@ func TestTextsOfAnswers(t *testing.T) {
 		t.Errorf("the model reads %q, want what is to be shown", got)
 	}
 }
+
+// PROV-34, CORE-54: a request that failed has cost what it reported, in its attempts and at its end.
+func TestFailedRequestsCost(t *testing.T) {
+	b := newBench(t, AgentCreated{})
+	b.sees(AttemptFailed{Round: "r1", Attempt: 1, Kind: "stream_cut", Usage: Usage{Input: Known(10)}})
+	b.sees(RoundFailed{Round: "r1", Kind: "server", Usage: Usage{Input: Known(5), Output: Known(2)}})
+	if got := b.s.Usage(); got != (Usage{Input: Known(15), Output: Known(2)}) {
+		t.Errorf("Usage = %+v, want that of both failures", got)
+	}
+}
+
+// Decision 14: a continuation goes on from what was said, with the counters and with what each
+// file looked like; everything else begins anew.
+func TestContinue(t *testing.T) {
+	b := newBench(t, AgentCreated{DeadlineMS: 5})
+	b.sees(b.answer("read"))
+	settled := b.settled(1)
+	settled.Files = []FileSeen{{Path: "/w/a", Digest: "d"}}
+	b.sees(settled)
+	b.sees(CancelRequested{Scope: "task"})
+	got := Continue(b.s)
+	if got.Turns != 1 || got.Rounds != 2 || got.Transcript.Len() != b.s.Transcript.Len() || len(got.Files) != 1 {
+		t.Errorf("Continue = %d turns, %d rounds, %d messages, %d files, want what was said and seen", got.Turns, got.Rounds, got.Transcript.Len(), len(got.Files))
+	}
+	if got.Cancelled || got.Gen != 0 || got.DeadlineMS != 0 || got.Turn.ID != "" || !got.Usage().IsZero() {
+		t.Errorf("Continue = %+v, want nothing of how the old task ended", got)
+	}
+}
