@@ -115,6 +115,32 @@ func TestFR057SignalLetsGo(t *testing.T) {
 	sound(t, h, ref)
 }
 
+// FR-057, TASK-74 (decision 52): an answer to a question that comes together with a stop
+// begins nothing: it is not recorded, the question is put again, and no call is reported
+// as possibly done that nobody ran.
+func TestStopDropsWhatWouldBeginACall(t *testing.T) {
+	l := task(t, reducer.ApprovePrompt, answer("", call("edit", `{"y":1}`)), answer("done"))
+	l.asked = silent{}
+	l.seen = func(int, func()) {
+		all := l.journal()
+		if _, asked := all[len(all)-1].Event.(reducer.ApprovalRequested); asked {
+			l.run.send(arrival{events: []reducer.Event{reducer.ApprovalAnswered{Call: "r1.c1", Allow: true, Scope: "once"}}})
+			l.run.send(arrival{stop: &Stop{Reason: "signal", Detail: "interrupt"}})
+		}
+	}
+	err := l.attach(t.Context())
+	if stop, ok := errors.AsType[*Stop](err); !ok || stop.Reason != "signal" {
+		t.Fatalf("attach = %v, want the signal's stop\n%s", err, l.dump())
+	}
+	if c, _ := l.verified("stopped").Call("r1.c1"); c.Phase != reducer.PhaseAsked {
+		t.Errorf("the call is %s, want it asked about still\n%s", c.Phase, l.dump())
+	}
+	l.seen, l.asked = nil, nil
+	if err := l.attach(t.Context()); err != nil || l.verified("gone on").End.State != reducer.StateSucceeded || l.marks.count["r1.c1"] != 1 {
+		t.Errorf("the next attach: %v, ran %d times, want it asked again and run once\n%s", err, l.marks.count["r1.c1"], l.dump())
+	}
+}
+
 // TASK-68: a run whose waiter is out of time finishes its turn; with another
 // turn due it lets go, with nothing left to do it ends.
 func TestYield(t *testing.T) {
