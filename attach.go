@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"time"
 
@@ -73,7 +74,10 @@ func (h *Home) take(ref Ref, inbox spool, due []arrival) (*attachment, error) {
 	o := h.journalOptions(ref.ID)
 	o.Anchors = anchors(dir)
 	w, _, err := journal.Open(dir, o, func(rec journal.Recovery) ([]journal.Draft, error) {
-		return h.resume(f, rec, due)
+		if err := f.resume(projections.Entries(rec.Records()), due, h.o.Now().UnixMilli()); err != nil {
+			return nil, err
+		}
+		return projections.Drafts(f.events...)
 	})
 	if err != nil {
 		if errors.Is(err, journal.ErrLocked) {
@@ -108,28 +112,28 @@ func (a *attachment) adopt(w *journal.Writer, f *fold) error {
 	return nil
 }
 
-// resume folds the records and gathers the attach commit: the attach, what the
-// rules make of it, and what is due from outside.
-func (h *Home) resume(f *fold, rec journal.Recovery, due []arrival) ([]journal.Draft, error) {
-	if err := f.replay(rec); err != nil {
-		return nil, err
+// resume folds what is recorded and gathers the attach commit: the attach, what
+// the rules make of it, and what is due from outside, the inbox first.
+func (f *fold) resume(recorded iter.Seq2[reducer.Entry, error], due []arrival, nowMS int64) error {
+	if err := f.replay(recorded); err != nil {
+		return err
 	}
 	spooled, err := f.r.inbox.sweep()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	f.from = f.state
-	f.attach(append(spooled, due...), h.o.Now().UnixMilli())
+	f.attach(append(spooled, due...), nowMS)
 	if s := f.state; f.unfounded != nil && !s.Cancelled && !s.Failed && !s.Ended() {
-		return nil, f.unfounded // whatever is to end asks no model, and needs no conversation
+		return f.unfounded // whatever is to end asks no model, and needs no conversation
 	}
-	return projections.Drafts(f.events...)
+	return nil
 }
 
 // replay folds what the journal holds, and says why it must not be gone on with.
-func (f *fold) replay(rec journal.Recovery) error {
+func (f *fold) replay(recorded iter.Seq2[reducer.Entry, error]) error {
 	all := history{state: f.state, unfounded: f.unfounded != nil}
-	for e, err := range projections.Entries(rec.Records()) {
+	for e, err := range recorded {
 		if err != nil {
 			return newerKind(all.state.Program, err)
 		}

@@ -206,7 +206,7 @@ func childOf(s reducer.State, n int) int {
 
 // spawnedAt is the number of the record that says that there is an n-th child.
 func spawnedAt(from store, n int) uint64 {
-	for e, err := range from.read() {
+	for e, err := range from.read(0) {
 		if c, ok := e.Event.(reducer.ChildSpawned); ok && c.N == n {
 			return e.Seq
 		}

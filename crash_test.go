@@ -259,15 +259,14 @@ func (l *life) attach(ctx context.Context) error {
 	r.performer, r.askable, r.store = l.performer(), true, l.disk
 	l.run = r
 	f := &fold{r: r}
-	for e := range l.disk.read() {
-		f.state = reducer.Apply(f.state, e.Event)
-	}
-	if f.state.Ended() {
+	err := f.resume(l.disk.read(0), nil, l.nowMS)
+	if errors.Is(err, errEnded) {
 		return nil
 	}
-	due, _ := l.inbox.sweep()
-	f.attach(due, l.nowMS)
-	if err := r.commit(f); err != nil {
+	if err == nil {
+		err = r.commit(f)
+	}
+	if err != nil {
 		return err
 	}
 	for _, recorded := range f.taken {
@@ -285,7 +284,7 @@ func (l *life) attach(ctx context.Context) error {
 
 func (l *life) journal() []reducer.Entry {
 	var all []reducer.Entry
-	for e := range l.disk.read() {
+	for e := range l.disk.read(0) {
 		all = append(all, e)
 	}
 	return all
@@ -322,7 +321,7 @@ func everything(t *testing.T) *life {
 func (l *life) check(name string) {
 	l.t.Helper()
 	var s reducer.State
-	result, err := replay.Verify(s, l.disk.read())
+	result, err := replay.Verify(s, l.disk.read(0))
 	if err != nil {
 		l.t.Fatalf("%s: %v\n%s", name, err, l.dump())
 	}

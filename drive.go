@@ -163,7 +163,7 @@ func (h *Home) finish(ctx context.Context, a *attachment, d Drive) (Outcome, err
 	streaming := newLive(a.writer.Dir())
 	a.run.tap = func(u Update) { streaming.push(u); h.keepMeta(a, u) }
 	if d.Sink != nil {
-		f := newFeed(d.Sink)
+		f := newFeed(d.Sink, a.run.store.read)
 		defer f.close()
 		a.run.tap = func(u Update) { f.push(u); streaming.push(u); h.keepMeta(a, u) }
 	}

@@ -12,7 +12,7 @@ import (
 // verified folds a life's journal and checks that it explains itself.
 func (l *life) verified(name string) reducer.State {
 	l.t.Helper()
-	r, err := replay.Verify(reducer.State{}, l.disk.read())
+	r, err := replay.Verify(reducer.State{}, l.disk.read(0))
 	if err != nil {
 		l.t.Fatalf("%s: %v\n%s", name, err, l.dump())
 	}

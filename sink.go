@@ -1,6 +1,7 @@
 package basis
 
 import (
+	"iter"
 	"sync"
 
 	"github.com/basisagent/basis/reducer"
@@ -17,26 +18,47 @@ type Update struct {
 // Sink takes updates in order. It may be slow: it never holds up a run.
 type Sink func(Update)
 
-// feed hands a run's updates to a sink in a goroutine of its own. Entries are
-// never dropped; streaming text that waits is merged, and of a call's waiting
-// output only the newest piece is kept.
+// queueLimit is how many updates wait for a sink. What is recorded beyond it is
+// read again when the sink gets there.
+const queueLimit = 256
+
+// feed hands a run's updates to a sink in a goroutine of its own. No entry is
+// dropped, though no more than a few wait: the others are in the journal.
+// Streaming text that waits is merged, and of a call's waiting output only the
+// newest piece is kept.
 type feed struct {
 	in   chan Update
+	read func(after uint64) iter.Seq2[reducer.Entry, error]
+	sink Sink
 	done sync.WaitGroup
 }
 
-func newFeed(sink Sink) *feed {
-	f := &feed{in: make(chan Update)}
+func newFeed(sink Sink, read func(after uint64) iter.Seq2[reducer.Entry, error]) *feed {
+	f := &feed{in: make(chan Update), read: read, sink: sink}
 	out := make(chan []waiting)
 	f.done.Go(func() { gather(f.in, out) })
 	f.done.Go(func() {
 		for batch := range out {
 			for _, w := range batch {
-				sink(w.update())
+				f.tell(w)
 			}
 		}
 	})
 	return f
+}
+
+// tell tells the sink of one place in the queue.
+func (f *feed) tell(w waiting) {
+	f.sink(w.update())
+	if w.upTo == 0 {
+		return
+	}
+	for e, err := range f.read(w.Entry.Seq) {
+		if err != nil || e.Seq > w.upTo {
+			return // what can't be read any more can't be told
+		}
+		f.sink(Update{Entry: e})
+	}
 }
 
 // push is called by the loop; it waits for nothing but the gatherer.
@@ -76,6 +98,7 @@ func gather(in <-chan Update, out chan<- []waiting) {
 type waiting struct {
 	Update
 	more []byte
+	upTo uint64 // if it is not 0, an entry that stands for those behind it, too, up to this number
 }
 
 // update is the update with everything that was merged into it.
@@ -99,6 +122,9 @@ func streams(p reducer.Progress) bool {
 // enqueue keeps one place for each kind of progress of a call or round since
 // the last entry: what waits for a slow sink does not grow with what streams.
 func enqueue(queue []waiting, u Update) []waiting {
+	if !u.Live && len(queue) >= queueLimit {
+		return spilled(queue, u)
+	}
 	if !u.Live || u.Progress.Kind == reducer.ProgressVoid {
 		return append(queue, waiting{Update: u})
 	}
@@ -114,4 +140,15 @@ func enqueue(queue []waiting, u Update) []waiting {
 		}
 	}
 	return append(queue, waiting{Update: u})
+}
+
+// spilled puts the first entry that waits in the place of them all. What streamed
+// before the newest one is over.
+func spilled(queue []waiting, newest Update) []waiting {
+	for _, w := range queue {
+		if !w.Live {
+			return []waiting{{Update: w.Update, upTo: newest.Entry.Seq}}
+		}
+	}
+	return []waiting{{Update: newest}}
 }

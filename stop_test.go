@@ -141,6 +141,31 @@ func TestStopDropsWhatWouldBeginACall(t *testing.T) {
 	}
 }
 
+// FR-057 (decision 52): what ends while the run lets go is recorded, but the call behind it
+// is not even reviewed: it would be recorded as started and never run.
+func TestStopBeginsNoFurtherCall(t *testing.T) {
+	l := task(t, reducer.ApproveAlways, answer("", call("edit", `{"y":1}`), call("edit", `{"y":2}`)), answer("done"))
+	l.seen = func(int, func()) {
+		all := l.journal()
+		if c, started := all[len(all)-1].Event.(reducer.CallStarted); started && c.Call == "r1.c1" {
+			l.run.send(arrival{stop: &Stop{Reason: "signal", Detail: "interrupt"}})
+		}
+	}
+	err := l.attach(t.Context())
+	if stop, ok := errors.AsType[*Stop](err); !ok || stop.Reason != "signal" {
+		t.Fatalf("attach = %v, want the signal's stop\n%s", err, l.dump())
+	}
+	s := l.verified("stopped")
+	first, _ := s.Call("r1.c1")
+	if second, _ := s.Call("r1.c2"); first.Phase != reducer.PhaseSettled || second.Phase != reducer.PhaseWaiting {
+		t.Errorf("the calls are %s and %s, want the first settled and the second as it was\n%s", first.Phase, second.Phase, l.dump())
+	}
+	l.seen = nil
+	if err := l.attach(t.Context()); err != nil || l.verified("gone on").End.State != reducer.StateSucceeded || l.marks.count["r1.c2"] != 1 {
+		t.Errorf("the next attach: %v, ran %d times, want the second call run once\n%s", err, l.marks.count["r1.c2"], l.dump())
+	}
+}
+
 // TASK-68: a run whose waiter is out of time finishes its turn; with another
 // turn due it lets go, with nothing left to do it ends.
 func TestYield(t *testing.T) {

@@ -46,7 +46,7 @@ func (h *Home) recordSuspension(ref Ref) error {
 		r := newRun(nil, h.o.Now)
 		r.stop = &Stop{Reason: "disk_full"}
 		f := &fold{r: r, state: base}
-		if err := f.replay(rec); err != nil {
+		if err := f.replay(projections.Entries(rec.Records())); err != nil {
 			return nil, err
 		}
 		f.attach(nil, 0)

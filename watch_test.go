@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -292,6 +293,67 @@ func TestEnqueue(t *testing.T) {
 	if want := []string{"textab", "", "textce", "reasoningd", "outputnew", "void", "textf"}; !slices.Equal(got, want) {
 		t.Errorf("enqueue = %q, want %q", got, want)
 	}
+}
+
+// EV-9: what waits for a stuck sink is bounded, whatever is recorded meanwhile: the sink
+// reads in the journal what has no place, and is told all of it, once and in order, and
+// of what streams that which streams still.
+func TestStuckSinkReadsWhatHasNoPlace(t *testing.T) {
+	h := newHome(t, nil)
+	a, err := h.begin(Spec{Workspace: newWorkspace(t), Prompt: "hi", Options: reducer.Options{Provider: "demo"}}, Drive{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.release() }()
+	for name, from := range map[string]store{"a journal": a.run.store, "memory": newMemoryStore(time.Now)} {
+		stuck := make(chan struct{})
+		var got []string
+		f := newFeed(func(u Update) {
+			<-stuck
+			if u.Live {
+				got = append(got, u.Progress.Text)
+				return
+			}
+			got = append(got, reducer.Describe(u.Entry.Event))
+		}, from.read)
+		want := feedNotes(t, from, f)
+		f.push(progress(reducer.ProgressText, "still"))
+		close(stuck)
+		f.close()
+		if got = slices.DeleteFunc(got, func(s string) bool { return s == "over" }); !slices.Equal(got, append(want, "still")) {
+			t.Errorf("%s: the sink was told %d of %d things, the last %q", name, len(got), len(want)+1, got[len(got)-1])
+		}
+	}
+	var queue []waiting
+	for i := range uint64(10_000) {
+		queue = enqueue(enqueue(queue, progress(reducer.ProgressText, "x")), entry(i+1, reducer.InboxClosed{}))
+		if len(queue) > queueLimit+1 {
+			t.Fatalf("%d updates wait, want at most %d", len(queue), queueLimit+1)
+		}
+	}
+}
+
+// feedNotes records a thousand notes, each after something that streams, and says
+// what a sink must be told of them.
+func feedNotes(t *testing.T, to store, f *feed) []string {
+	t.Helper()
+	var want []string
+	for i := range 10 {
+		var notes []reducer.Event
+		for j := range 100 {
+			notes = append(notes, reducer.Note{Name: "note.text", Data: json.RawMessage(`{"n":` + strconv.Itoa(100*i+j) + `}`)})
+		}
+		entries, err := to.append(notes...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			f.push(progress(reducer.ProgressText, "over"))
+			f.push(Update{Entry: e})
+			want = append(want, reducer.Describe(e.Event))
+		}
+	}
+	return want
 }
 
 // JRN-78: what a repair has cut off was shown already: the reader is told, and
