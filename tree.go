@@ -81,7 +81,7 @@ func (h *Home) plant(a *attachment, d Drive) {
 		t.approver = oneByOne{d.Approver, make(chan struct{}, 1), d.AnswerWithin}
 	}
 	t.born.Store(int64(len(h.Subagents(a.ref))))
-	t.spent.Store(a.run.state.Turn.Tokens)
+	t.spent.Store(a.run.state.Turn.Usage.Total())
 	m := &member{tree: t, ref: a.ref, env: h.taskEnv(a.run.state)}
 	m.equip(a)
 }

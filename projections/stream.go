@@ -18,10 +18,9 @@ import (
 type Stream struct {
 	o     StreamOptions
 	state reducer.State
-	turn  reducer.Usage // of the open turn
-	fault string        // the kind with which the newest request of the open turn failed
-	runs  int           // pairs of run_started and run_finished that were closed
-	held  []Body        // notices from before a turn: run_started comes first
+	fault string // the kind with which the newest request of the open turn failed
+	runs  int    // pairs of run_started and run_finished that were closed
+	held  []Body // notices from before a turn: run_started comes first
 }
 
 // StreamOptions says what a stream shows that the journal doesn't hold.
@@ -29,11 +28,18 @@ type StreamOptions struct {
 	Task    string                            // the handle, shown in run_started
 	Program string                            // the program's version
 	Load    func(reducer.Ref) ([]byte, error) // reads long texts; nil shows head and tail
-	Base    reducer.State                     // what a continuation begins with
+	Base    reducer.State                     // what a continuation begins with, or what was folded before
 }
 
-// NewStream returns a stream at the beginning of a history.
-func NewStream(o StreamOptions) *Stream { return &Stream{o: o, state: o.Base} }
+// NewStream returns a stream at the beginning of a history, or where the state
+// that it begins with stands in one.
+func NewStream(o StreamOptions) *Stream {
+	s := &Stream{o: o, state: o.Base}
+	if o.Base.Last.Outcome != "" {
+		s.runs = 1
+	}
+	return s
+}
 
 // State is the fold of everything shown so far.
 func (s *Stream) State() reducer.State { return s.state }
@@ -76,10 +82,10 @@ func (s *Stream) Progress(p reducer.Progress) (Line, bool) {
 func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 	switch e := e.(type) {
 	case reducer.TurnStarted:
-		s.turn, s.fault = reducer.Usage{}, ""
+		s.fault = ""
 		return s.opening(before)
 	case reducer.TurnEnded:
-		return s.turnEnded(e)
+		return s.turnEnded(e, before.Turn.Usage)
 	case reducer.WorkspaceFailed:
 		if before.Turn.ID != "" {
 			return nil // the turn's own end says it
@@ -96,12 +102,12 @@ func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 		return s.modelAnswered(e)
 	case reducer.AttemptFailed:
 		retry := Retry{AgentID: s.agent(), Error: kindAndMessage(e.Kind, e.Message), Attempt: e.Attempt, MaxAttempts: e.Max, NextDelayMS: e.DelayMS}
-		return append(s.usage(s.agent(), e.Usage), retry)
+		return append(used(s.agent(), e.Usage), retry)
 	case reducer.RoundFailed:
 		s.fault = e.Kind
-		return s.usage(s.agent(), e.Usage)
+		return used(s.agent(), e.Usage)
 	case reducer.UsageSampled:
-		return s.usage(s.agent()+"/"+strconv.Itoa(e.Child), e.Usage)
+		return used(s.agent()+"/"+strconv.Itoa(e.Child), e.Usage)
 	case reducer.CallStarted, reducer.CallRefused, reducer.CallSettled, reducer.ApprovalRequested, reducer.ApprovalAnswered:
 		return s.call(before, e)
 	case reducer.ChildSpawned:
@@ -195,9 +201,11 @@ func (s *Stream) opening(before reducer.State) []Body {
 	return bodies
 }
 
-func (s *Stream) turnEnded(e reducer.TurnEnded) []Body {
+// turnEnded closes a turn, and says what all of it cost, also where the stream
+// begins in the middle of it.
+func (s *Stream) turnEnded(e reducer.TurnEnded, cost reducer.Usage) []Body {
 	s.runs++
-	end := RunFinished{Status: "ok", StoppedBy: string(e.StoppedBy), Usage: UsageOf(s.turn)}
+	end := RunFinished{Status: "ok", StoppedBy: string(e.StoppedBy), Usage: UsageOf(cost)}
 	if e.Outcome == reducer.OutcomeOK {
 		return []Body{end}
 	}
@@ -224,7 +232,7 @@ func (s *Stream) modelAnswered(e reducer.ModelAnswered) []Body {
 	if text := s.Text(s.state.Turn.Text); text != "" {
 		bodies = append(bodies, AssistantMessage{Text: text})
 	}
-	bodies = append(bodies, s.usage(s.agent(), e.Usage)...)
+	bodies = append(bodies, used(s.agent(), e.Usage)...)
 	for _, c := range s.state.Turn.Calls {
 		in := input(s.Text(c.Args))
 		bodies = append(bodies, ToolQueued{
@@ -234,11 +242,10 @@ func (s *Stream) modelAnswered(e reducer.ModelAnswered) []Body {
 	return bodies
 }
 
-func (s *Stream) usage(agent string, u reducer.Usage) []Body {
+func used(agent string, u reducer.Usage) []Body {
 	if u.IsZero() {
 		return nil
 	}
-	s.turn = s.turn.Add(u)
 	return []Body{UsageReported{AgentID: agent, Usage: *UsageOf(u)}}
 }
 
@@ -335,7 +342,7 @@ func (s *Stream) childSettled(before reducer.State, e reducer.ChildSettled, stat
 	if e.N == 0 {
 		return bodies
 	}
-	return append(s.usage(s.agent()+"/"+strconv.Itoa(e.N), e.Usage.Beyond(child.Usage)), bodies...)
+	return append(used(s.agent()+"/"+strconv.Itoa(e.N), e.Usage.Beyond(child.Usage)), bodies...)
 }
 
 // delegated is the task in the input with which a subagent was asked for.

@@ -276,6 +276,40 @@ func TestUsageLines(t *testing.T) {
 	}
 }
 
+// EV-35: who begins in the middle of a turn, as the driver of a resumed task does,
+// is told the same total at its end.
+func TestTotalsOfAResumedTurn(t *testing.T) {
+	all := entries(full()...)
+	totals := func(o StreamOptions, from []reducer.Entry) map[uint64]string {
+		got := map[uint64]string{}
+		s := NewStream(o)
+		for _, e := range from {
+			for _, l := range s.Entry(e) {
+				if end, ok := l.Body.(RunFinished); ok {
+					text, _ := json.Marshal(end.Usage)
+					got[l.Record] = string(text)
+				}
+			}
+		}
+		return got
+	}
+	want := totals(testOptions(), all)
+	if len(want) < 2 {
+		t.Fatalf("the history has %d turns, want two at least", len(want))
+	}
+	base := reducer.State{}
+	for i, e := range all {
+		o := testOptions()
+		o.Base = base
+		for record, got := range totals(o, all[i:]) {
+			if got != want[record] {
+				t.Errorf("from entry %d on the total at record %d is %s, want %s", i, record, got, want[record])
+			}
+		}
+		base = reducer.Apply(base, e.Event)
+	}
+}
+
 // EV-42, TOOL-59: who was asked is asked on the stream; a rule resolves without
 // a question; a read and a call that --approve never refuses have neither.
 func TestPermissionLines(t *testing.T) {

@@ -259,7 +259,7 @@ func allBroken(list []Call) bool {
 // spent adds what a request of this agent's own cost.
 func (s State) spent(u Usage) State {
 	s.Own = s.Own.Add(u)
-	s.Turn.Tokens += u.Total()
+	s.Turn.Usage = s.Turn.Usage.Add(u)
 	return s
 }
 

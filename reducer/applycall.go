@@ -153,7 +153,7 @@ func (s State) applyChild(e Event) State {
 		}
 		s.Family = slices.Clone(s.Family)
 		s.Family[i].Usage = s.Family[i].Usage.Add(e.Usage)
-		s.Turn.Tokens += e.Usage.Total()
+		s.Turn.Usage = s.Turn.Usage.Add(e.Usage)
 	case ChildSettled:
 		i := s.member(e.N, e.Task)
 		if i < 0 || s.Family[i].Settled {
@@ -162,7 +162,7 @@ func (s State) applyChild(e Event) State {
 		s.Family = slices.Clone(s.Family)
 		c := &s.Family[i]
 		if e.N != 0 {
-			s.Turn.Tokens += max(0, e.Usage.Total()-c.Usage.Total())
+			s.Turn.Usage = s.Turn.Usage.Add(e.Usage.Beyond(c.Usage))
 		}
 		c.Settled, c.Outcome, c.Code, c.Usage = true, e.Outcome, e.Code, e.Usage
 		c.Text, c.Shown, c.Error, c.By = e.Text, e.Shown, e.Error, e.StoppedBy

@@ -230,7 +230,7 @@ func quoted(t Text) string {
 
 func (s State) overTokens() bool {
 	limit, limited := s.Bounds.Tokens.Get()
-	return limited && s.Turn.Tokens > limit
+	return limited && s.Turn.Usage.Total() > limit
 }
 
 // nextRound asks the model, unless the turn has reached one of its limits.
@@ -418,7 +418,7 @@ func (s State) start(c Call, by string) (Event, bool) {
 func (s State) childBounds() Bounds {
 	b := s.Bounds
 	if limit, limited := b.Tokens.Get(); limited {
-		b.Tokens = Known(limit - s.Turn.Tokens)
+		b.Tokens = Known(limit - s.Turn.Usage.Total())
 	}
 	return b
 }

@@ -132,7 +132,7 @@ type Turn struct {
 	Partial  Text   `json:"partial,omitzero"`   // what was said before a round failed
 	Calls    []Call `json:"calls,omitempty"`    // of that answer, until the model has their results
 	Tools    int64  `json:"tools,omitempty"`    // calls asked for in this turn
-	Tokens   int64  `json:"tokens,omitempty"`   // input and output in this turn
+	Usage    Usage  `json:"usage,omitzero"`     // what this turn cost, delegations included
 	Cut      int    `json:"cut,omitempty"`      // answers in a row that could not be acted on
 	Stale    bool   `json:"stale,omitempty"`    // of a session: a crash interrupted it
 	Cancel   bool   `json:"cancel,omitempty"`   //
