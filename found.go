@@ -218,6 +218,18 @@ func (m *member) commandEnv(pass ...[]string) []string {
 	return append(proc.Environ(m.home.o.Environ(), slices.Concat(pass...)...), m.env...)
 }
 
+// passed are the credentials among the variables that commands may see: a command may
+// know them, the record must not (CORE-96).
+func (m *member) passed(pass ...[]string) []effects.Secret {
+	var all []effects.Secret
+	for _, entry := range proc.Environ(m.home.o.Environ(), slices.Concat(pass...)...) {
+		if name, value, _ := strings.Cut(entry, "="); workspace.SecretName(name) {
+			all = append(all, effects.Secret{Name: name, Value: strings.TrimSpace(value)})
+		}
+	}
+	return all
+}
+
 // digestOf names what an opening found by its content.
 func digestOf(f reducer.Found) string {
 	data, err := json.Marshal(f)

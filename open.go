@@ -84,7 +84,7 @@ func (m *member) openWorkspace(ctx context.Context, s reducer.State) (effects.Wo
 		Tools:   set,
 		Hooks:   hooks,
 		Sealed:  sealed,
-		Secrets: secrets,
+		Secrets: append(secrets, m.passed(f.config.PassEnv, s.Options.PassEnv)...),
 		Opened: reducer.WorkspaceOpened{
 			Provider: f.source.Provider, Model: f.source.Model, Wire: f.source.Wire, Window: f.window,
 			Context: f.context.Files(), System: reducer.T(system), SystemDigest: workspace.Digest(system),

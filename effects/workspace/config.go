@@ -141,7 +141,7 @@ func (f configFile) globalOnly(path string) error {
 func expandSetting(raw string, lookup func(string) (string, bool)) (string, error) {
 	credential := ""
 	text, err := Expand(raw, func(name string) (string, bool) {
-		if secretName(name) {
+		if SecretName(name) {
 			credential = name
 		}
 		return lookup(name)

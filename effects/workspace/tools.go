@@ -151,7 +151,7 @@ func (e toolEntry) tool(root, name string, lookup func(string) (string, bool)) (
 func (e toolEntry) expand(t *Tool, root string, find func(string) (string, bool)) (key string, err error) {
 	lookup := func(name string) (string, bool) {
 		value, set := find(name)
-		if secretName(name) {
+		if SecretName(name) {
 			t.Secrets = append(t.Secrets, Variable{name, value, true})
 		}
 		return value, set
@@ -173,15 +173,15 @@ func (e toolEntry) expand(t *Tool, root string, find func(string) (string, bool)
 		t.Dir = filepath.Join(root, t.Dir)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Env)) {
-		raw := e.Env[name]
-		value, err := Expand(raw, lookup)
+		said := len(t.Secrets)
+		value, err := Expand(e.Env[name], lookup)
 		if err == nil && (name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0)) {
 			err = errors.New("it is no variable of an environment")
 		}
 		if err != nil {
 			return "env." + name, err
 		}
-		t.Env = append(t.Env, Variable{name, value, secretName(name) || strings.Contains(raw, "${") && secretName(raw)})
+		t.Env = append(t.Env, Variable{name, value, SecretName(name) || len(t.Secrets) > said})
 	}
 	return "", nil
 }
@@ -190,17 +190,6 @@ func (e toolEntry) expand(t *Tool, root string, find func(string) (string, bool)
 func (t Tool) Hidden() []Variable {
 	named := slices.DeleteFunc(slices.Clone(t.Env), func(v Variable) bool { return !v.Secret })
 	return append(named, t.Secrets...)
-}
-
-// secretName reports whether a name is one that credentials have.
-func secretName(name string) bool {
-	name = strings.ToLower(name)
-	for _, word := range []string{"key", "token", "secret", "passw", "credential", "auth"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
 }
 
 // maxToolName is how long the name of a tool may be, as vendors have it.
