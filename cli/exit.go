@@ -139,6 +139,12 @@ func line(v any) []byte {
 	return b.Bytes()
 }
 
+// adviser is an error that knows itself what to do next.
+type adviser interface {
+	error
+	next() string
+}
+
 // explain is the one table from errors to exit codes, words and advice.
 func explain(e *commandError) report {
 	failed := report{exit: exitFailed, code: "failed", what: e.err.Error(), next: e.retry()}
@@ -151,9 +157,9 @@ func explain(e *commandError) report {
 		option    *basis.OptionError
 		home      *basis.HomeError
 		point     *replay.NoPointError
-		nobody    *unaskable
 		follow    *basis.ContinueError
 		unfounded *basis.UnfoundedError
+		advised   adviser
 	)
 	switch {
 	case errors.As(e.err, &usage):
@@ -182,15 +188,15 @@ func explain(e *commandError) report {
 		failed.next = e.follow("look at that disk, then use `basis wait %s`; what was recorded is kept", failed.next)
 	case errors.Is(e.err, basis.ErrNoTask):
 		failed.what = fmt.Sprintf("no task directory for %s", e.ref)
-		failed.next = "use `basis list` to see the tasks of this directory"
+		failed.next = e.absent()
 	case errors.Is(e.err, basis.ErrSubagent):
 		failed.next = "use `basis " + e.verb + " " + e.ref.Task().String() + "`"
 	case errors.As(e.err, &follow):
 		failed.next = insteadOf(follow)
 	case errors.As(e.err, &option):
 		return ofOption(option, failed)
-	case errors.As(e.err, &nobody):
-		failed.next = "use `basis spawn --approve never <PROMPT>` or `--approve always`, or give it work at a terminal"
+	case errors.As(e.err, &advised):
+		failed.next = advised.next()
 	case errors.Is(e.err, basis.ErrNoRule):
 		failed.next = "use `basis rules list` to see the ids"
 	case errors.As(e.err, &home):
@@ -199,6 +205,14 @@ func explain(e *commandError) report {
 		failed.next = e.follow("use `basis replay %s` to see the whole history", failed.next)
 	}
 	return failed
+}
+
+// absent is where to look for a task that is not there.
+func (e *commandError) absent() string {
+	if e.ref.Sub != "" {
+		return "use `basis watch " + e.ref.Task().String() + "` to see the subagents of that task"
+	}
+	return "use `basis list` to see the tasks of this directory"
 }
 
 // unfounded is what is left to do with a task whose conversation can't be read.

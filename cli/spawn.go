@@ -268,6 +268,10 @@ type unaskable struct{ what string }
 
 func (e *unaskable) Error() string { return e.what }
 
+func (*unaskable) next() string {
+	return "use `basis spawn --approve never <PROMPT>` or `--approve always`, or give it work at a terminal"
+}
+
 // Unwrap is the SDK's word for it.
 func (e *unaskable) Unwrap() error { return basis.ErrUnaskable }
 

@@ -74,6 +74,9 @@ func (a *app) ended(h *basis.Home, v *view, out basis.Outcome) error {
 	next := "basis watch " + out.Ref.String()
 	if t.State != string(reducer.StateSucceeded) {
 		next = synopsis("spawn")
+		if out.Ref.Sub != "" { // what its task made of it
+			next = "basis watch " + out.Ref.Task().String()
+		}
 	}
 	if t.State == string(reducer.StateFailed) && out.State.Attaching && t.StoppedBy == "" { // it was never opened: what it was to read or use is at fault
 		next = "basis doctor -C " + shellWord(out.State.Workspace)
@@ -185,10 +188,24 @@ func (a *app) notItself(h *basis.Home, ref basis.Ref, what string) error {
 	if _, ended, err := h.Ended(ref); ended || err != nil {
 		return err
 	}
-	if ref.Sub != "" {
-		return fmt.Errorf("a task cannot %s its own subagent %s: this command is part of the same task, which goes on only when it returns", what, ref.Sub)
+	return &selfError{ref, what}
+}
+
+// selfError says that a task's command asked for the end of a part of its own task.
+type selfError struct {
+	ref  basis.Ref
+	what string // what it was to do: "wait for"
+}
+
+func (*selfError) next() string {
+	return "let this command end; what it wanted to know is told to the task then"
+}
+
+func (e *selfError) Error() string {
+	if e.ref.Sub != "" {
+		return fmt.Sprintf("a task cannot %s its own subagent %s: this command is part of the same task, which goes on only when it returns", e.what, e.ref.Sub)
 	}
-	return fmt.Errorf("a task cannot %s itself: this command is part of task %s", what, ref)
+	return fmt.Sprintf("a task cannot %s itself: this command is part of task %s", e.what, e.ref)
 }
 
 func (a *app) watchCommand() *cli.Command {
@@ -247,7 +264,7 @@ func (a *app) show(ctx context.Context, v *view, ref basis.Ref) (reducer.State, 
 		a.con.begin()
 	}
 	if state, err := v.home.State(ref); err == nil && !state.Ended() && !v.home.Held(ref) {
-		a.con.say("basis: nobody drives this task now; `basis wait " + ref.String() + "` does")
+		a.con.say("basis: nobody drives this task now; `basis wait " + ref.Task().String() + "` does")
 	}
 	for u, err := range v.home.Watch(ctx, ref) {
 		if err != nil {

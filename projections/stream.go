@@ -93,7 +93,9 @@ func (s *Stream) bodies(before reducer.State, e reducer.Event) []Body {
 		return s.unopened(before, RunFinished{Status: "error", Message: e.Error})
 	case reducer.TaskEnded:
 		if s.runs > 0 || e.State == reducer.StateClosed {
-			return nil
+			late := s.held // no turn comes any more for them to stand in
+			s.held = nil
+			return late
 		}
 		return s.unopened(before, RunFinished{Status: "error", Message: cmp.Or(e.Error, string(e.State)), StoppedBy: string(e.StoppedBy)})
 	case reducer.WorkspaceOpened:
