@@ -9,7 +9,10 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/basisagent/basis/journal"
 	"github.com/basisagent/basis/projections"
@@ -45,45 +48,88 @@ func (h *Home) List(workspace string) ([]Row, error) {
 	if err != nil {
 		return nil, &HomeError{Dir: h.dir, Err: err}
 	}
-	var rows []Row
-	for _, e := range entries {
-		if isHex(e.Name(), 32) {
-			rows = append(rows, h.row(Ref{Key: key, ID: e.Name()}))
-		}
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !isHex(e.Name(), 32) })
+	rows := make([]Row, len(entries))
+	var (
+		next    atomic.Int64
+		readers sync.WaitGroup
+	)
+	for range min(runtime.GOMAXPROCS(0), len(rows)) {
+		readers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(rows)); i = next.Add(1) - 1 {
+				rows[i] = h.row(Ref{Key: key, ID: entries[i].Name()})
+			}
+		})
 	}
+	readers.Wait()
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(b.ActivityMS, a.ActivityMS), cmp.Compare(a.Ref.String(), b.Ref.String()))
 	})
 	return rows, nil
 }
 
+// row is one line of the listing. What an ended task came to stands at the two
+// ends of its journal, and the rest of that is not read; Check reads it all.
 func (h *Home) row(ref Ref) Row {
-	r := Row{Ref: ref, State: "unknown"}
+	if r, ok := h.endedRow(ref); ok {
+		return r
+	}
+	r := Row{Ref: ref}
 	var s reducer.State
 	for e, err := range h.Entries(context.Background(), ref) {
 		if err != nil {
+			r.State, r.Usage = "unknown", nil
 			return r
 		}
 		s = reducer.Apply(s, e.Event)
-		r.ActivityMS = e.Time.UnixMilli()
-		switch c := e.Event.(type) {
-		case reducer.AgentCreated:
-			r.StartedMS, r.Prompt = r.ActivityMS, projections.PartsText(c.Prompt)
-		case reducer.TurnStarted:
-			r.Continuable = true
-		default:
-		}
+		r.note(e)
 	}
-	r.Usage = projections.UsageOf(s.Usage())
-	switch {
+	switch r.Usage = projections.UsageOf(s.Usage()); {
 	case s.Ended():
-		r.State = string(s.End.State)
 	case h.Held(ref):
 		r.State = "running"
 	default:
 		r.State = "resumable"
 	}
 	return r
+}
+
+// endedRow is the row of a task whose journal begins and ends as one of an
+// ended task does; ok is false where that does not tell all of the row.
+func (h *Home) endedRow(ref Ref) (r Row, ok bool) {
+	const opening = 8 // records; the first turn begins with the fifth, or after what came in before
+	first, last, err := journal.Ends(h.agentDir(ref), opening)
+	if err != nil || last.Seq == 0 {
+		return r, false
+	}
+	r.Ref = ref
+	for _, rec := range append(first, last) {
+		e := reducer.Entry{Seq: rec.Seq, Time: rec.Time}
+		switch rec.Type {
+		case reducer.KindOf(reducer.TurnStarted{}):
+			e.Event = reducer.TurnStarted{}
+		case reducer.KindOf(reducer.AgentCreated{}), reducer.KindOf(reducer.TaskEnded{}):
+			if e, err = projections.Entry(rec); err != nil {
+				return r, false
+			}
+		}
+		r.note(e)
+	}
+	return r, r.StartedMS != 0 && r.Continuable && r.State != ""
+}
+
+// note takes from a record what a row shows of it.
+func (r *Row) note(e reducer.Entry) {
+	r.ActivityMS = e.Time.UnixMilli()
+	switch c := e.Event.(type) {
+	case reducer.AgentCreated:
+		r.StartedMS, r.Prompt = r.ActivityMS, projections.PartsText(c.Prompt)
+	case reducer.TurnStarted:
+		r.Continuable = true
+	case reducer.TaskEnded:
+		r.State, r.Usage = string(c.State), projections.UsageOf(c.Usage)
+	default:
+	}
 }
 
 // Follow yields what a task's journal holds after a record number, and then

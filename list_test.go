@@ -1,13 +1,18 @@
 package basis
 
 import (
+	"bytes"
+	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/basisagent/basis/projections"
 	"github.com/basisagent/basis/provider/providertest"
+	"github.com/basisagent/basis/reducer"
 )
 
 // CLI-90, TASK-11: a workspace that was never used has no tasks and stays
@@ -107,5 +112,58 @@ func TestListStatesAndOrder(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("List = %q, want %q", got, want)
+	}
+}
+
+// CLI-90, CLI-95: the row of an ended task is what folding its journal gives,
+// read from the two ends of that if it is large: damage between them is for Check
+// to find, and none at an end goes unsaid.
+func TestListReadsTheEndsOfAnEndedTask(t *testing.T) {
+	h := newHome(t, nil)
+	rounds := 0
+	s := providertest.NewServer(t, providertest.Options{Answer: func(providertest.Request) providertest.Step {
+		if rounds++; rounds > 5 {
+			return providertest.Text("done")
+		}
+		step := calling("ls")
+		step.Text = strings.Repeat("word ", 4000)
+		return step
+	}})
+	ws := newWorkspace(t)
+	ref, err := h.Spawn(asking(s, ws, "look"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := h.Wait(limited(t), ref, Drive{})
+	h.ended(t, out, err)
+	ended, ok := h.endedRow(ref)
+	if !ok || ended.State != string(reducer.StateSucceeded) || ended.Prompt != "look" || !reflect.DeepEqual(ended.Usage, projections.UsageOf(out.State.Usage())) {
+		t.Errorf("endedRow = %+v, %v, want the end of the task", ended, ok)
+	}
+	whole, err := os.ReadFile(h.journalFile(ref))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		at   int // where a byte is changed
+		want string
+	}{
+		{"between", len(whole) / 2, "succeeded"},
+		{"first record", 30, "unknown"},
+		{"last record", len(whole) - 60, "unknown"},
+	} {
+		change(t, h.journalFile(ref), func([]byte) []byte {
+			b := bytes.Clone(whole)
+			b[tt.at] ^= 1
+			return b
+		})
+		rows, err := h.List(ws)
+		if err != nil || len(rows) != 1 || rows[0].State != tt.want {
+			t.Errorf("%s: List = %+v, %v, want the state %s", tt.name, rows, err, tt.want)
+		}
+		if rep, err := h.Check(ref); err != nil || len(rep.Findings) == 0 {
+			t.Errorf("%s: Check = %+v, %v, want the damage found", tt.name, rep, err)
+		}
 	}
 }
