@@ -28,7 +28,8 @@ type Change struct {
 type TailOptions struct {
 	// Notifier is shared with other followers; nil means one of its own.
 	Notifier *Notifier
-	// Tick is how often to look without a notification; 0 means 250 ms.
+	// Tick is how often to look without a notification; 0 means 250 ms. While
+	// nothing happens it grows to 16 times that.
 	Tick time.Duration
 	// Poll is the same where there are no notifications; 0 means 50 ms.
 	Poll time.Duration
@@ -40,6 +41,9 @@ type TailOptions struct {
 const (
 	defaultTick = 250 * time.Millisecond
 	defaultPoll = 50 * time.Millisecond
+	// idleTicks bounds how many ticks apart the looks at an idle journal get:
+	// a thousand of them, watched, must not keep a processor busy.
+	idleTicks = 16
 	// patience is how long a failing line with more behind it may be the
 	// shadow of a write or a repair in progress.
 	patience = 2 * time.Second
@@ -66,26 +70,39 @@ func (d Dir) Tail(ctx context.Context, after uint64, o TailOptions) iter.Seq2[Ch
 		defer f.close()
 		hints, pause, stop := d.hints(o)
 		defer stop()
-		tick := time.NewTicker(pause)
+		rest := pause
+		tick := time.NewTimer(rest)
 		defer tick.Stop()
 		for waited := time.Duration(0); ; {
-			more, err := f.look(waited, func(c Change) bool { return yield(c, nil) })
+			f.news = false
+			more, err := f.look(waited, func(c Change) bool { f.news = true; return yield(c, nil) })
 			if err != nil {
 				yield(Change{}, err)
 			}
 			if err != nil || !more {
 				return
 			}
+			rest = calm(rest, pause, f.news || waited == 0 || hints == nil)
+			tick.Reset(rest)
 			select {
 			case <-ctx.Done():
 				return
 			case <-hints:
 				waited = 0
 			case <-tick.C:
-				waited = pause
+				waited = rest
 			}
 		}
 	}
+}
+
+// calm is how long to wait for the next tick after one of rest: as long as the
+// first time while something goes on, else twice as long, within reason.
+func calm(rest, pause time.Duration, active bool) time.Duration {
+	if active {
+		return pause
+	}
+	return min(2*rest, idleTicks*pause)
 }
 
 // hints sets up notifications, or explains why there are none. A nil channel
@@ -146,6 +163,7 @@ type follower struct {
 	recent []mark
 	buf    []byte
 
+	news    bool          // the last look found something, or found it unsettled
 	missing bool          // the file was gone at the last tick
 	stuckAt int64         // where a line fails
 	stuck   time.Duration // and for how long it has
@@ -169,7 +187,7 @@ func (f *follower) look(waited time.Duration, emit func(Change) bool) (more bool
 	size, fresh, err := f.reopen()
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && f.file != nil && (!f.missing || waited == 0) {
-			f.missing = f.missing || waited > 0
+			f.missing, f.news = f.missing || waited > 0, true
 			return true, nil // perhaps it is only being replaced
 		}
 		return false, wrap("follow", f.dir.path(), notFound(err))
@@ -315,6 +333,7 @@ func (f *follower) find(c chain) (int, bool) {
 // this moment. One that stays, and is damage by the rules of Recover, ends the
 // following.
 func (f *follower) endure(size int64, rule Rule, waited time.Duration) error {
+	f.news = true
 	l := lines{r: f.file, at: f.at, end: size}
 	if _, _, err := l.next(); err != nil && !errors.Is(err, errTooLong) && !errors.Is(err, io.EOF) {
 		return wrap("follow", f.dir.path(), err)
